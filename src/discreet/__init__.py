@@ -1,0 +1,75 @@
+"""Recommendations that keep secrets.
+
+>>> import discreet as dc
+>>> films = dc.synthetic.films(users=200, items=80, seed=7)
+>>> release = dc.counting.item_counts(films, epsilon="1/2", cap=30)
+>>> release.guarantee.standing.name
+'PROVED'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet import counting, evaluation, testing
+    from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
+    from discreet.errors import DiscreetError
+    from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
+
+__version__ = "0.1.0"
+
+# Everything loads when it is first used: `import discreet` itself reads nothing but this file.
+_HOMES = {
+    "Interactions": "discreet.data",
+    "RatingScale": "discreet.data",
+    "Table": "discreet.data",
+    "TagAssignments": "discreet.data",
+    "read": "discreet.data",
+    "splits": "discreet.data.splits",
+    "synthetic": "discreet.data.synthetic",
+    "Guarantee": "discreet.privacy",
+    "Ledger": "discreet.privacy",
+    "Release": "discreet.privacy",
+    "Standing": "discreet.privacy",
+    "Unit": "discreet.privacy",
+    "DiscreetError": "discreet.errors",
+    "counting": "discreet.counting",
+    "evaluation": "discreet.evaluation",
+    "testing": "discreet.testing",
+}
+
+__all__ = [
+    "DiscreetError",
+    "Guarantee",
+    "Interactions",
+    "Ledger",
+    "RatingScale",
+    "Release",
+    "Standing",
+    "Table",
+    "TagAssignments",
+    "Unit",
+    "__version__",
+    "counting",
+    "evaluation",
+    "read",
+    "splits",
+    "synthetic",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    module = import_module(home)
+    value = module if home.endswith(f".{name}") else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

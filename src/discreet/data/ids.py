@@ -1,0 +1,214 @@
+"""The caller's ids outside, int32 codes inside.
+
+Codes follow the sorted order of the ids, so they depend on which ids there are and never on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DataError
+
+__all__ = ["Codes", "IdMap", "group_order"]
+
+Codes = NDArray[np.int32]
+
+MOST_IDS = 2**31 - 1
+
+
+class IdMap:
+    """A sorted set of ids and the codes 0 … n−1 that stand for them.
+
+    Parameters
+    ----------
+    ids
+        The distinct ids. Integers and strings are kept in a polars series; anything else hashable in a list,
+        sorted by type and representation.
+    what
+        The noun used in error messages: "user", "item", "tag" …
+
+    Examples
+    --------
+    >>> map = IdMap(["b", "a", "b"], what="item")
+    >>> map.encode(["a", "b", "a"])
+    array([0, 1, 0], dtype=int32)
+    >>> map.decode([1, 0])
+    ['b', 'a']
+    """
+
+    def __init__(self, ids: Iterable[Hashable] | pl.Series, *, what: str = "id") -> None:
+        self.what = what
+        series = as_id_series(ids, what=what)
+        if series.dtype == pl.Object:
+            distinct = sorted(set(series), key=_sort_key)
+            self._ids = pl.Series(distinct, dtype=pl.Object)
+            self._code_of: dict[Hashable, int] | None = {key: code for code, key in enumerate(distinct)}
+        else:
+            self._ids = series.unique().sort()
+            self._code_of = None
+        if len(self._ids) > MOST_IDS:
+            raise DataError(
+                f"there are {len(self._ids):,} distinct {what} ids, more than {MOST_IDS:,}.",
+                remedy="Split the data.",
+            )
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IdMap) and self.ids() == other.ids()
+
+    def __hash__(self) -> int:
+        return hash((self.what, len(self)))
+
+    def __contains__(self, key: object) -> bool:
+        return self._find(key) is not None
+
+    @property
+    def series(self) -> pl.Series:
+        """The ids in code order."""
+        return self._ids
+
+    def ids(self) -> list[Any]:
+        """The ids in code order, as Python values."""
+        return self._ids.to_list()
+
+    def code(self, key: object) -> int:
+        """Code of one id; an unknown id is a DataError."""
+        found = self._find(key)
+        if found is None:
+            raise self._unknown(key)
+        return found
+
+    def encode(self, ids: Iterable[Hashable] | pl.Series, *, unknown: str = "error") -> Codes:
+        """Codes of many ids.
+
+        Parameters
+        ----------
+        unknown
+            "error" raises a DataError that names the first unknown id; "mark" gives it the code −1.
+        """
+        series = as_id_series(ids, what=self.what)
+        if self._code_of is not None or series.dtype == pl.Object:
+            found = [self._find(key) for key in series]
+            codes = np.fromiter((-1 if c is None else c for c in found), dtype=np.int32, count=len(found))
+        elif len(self._ids) == 0 or series.dtype != self._ids.dtype:
+            codes = np.full(len(series), -1, dtype=np.int32)
+        else:
+            numbers = pl.Series(np.arange(len(self._ids), dtype=np.int32))
+            codes = series.replace_strict(self._ids, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
+        if unknown == "error" and codes.size and codes.min() < 0:
+            raise self._unknown(series[int(np.argmin(codes >= 0))])
+        return codes
+
+    def decode(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> list[Any]:
+        """Ids of many codes, as Python values."""
+        return self.take(codes).to_list()
+
+    def take(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> pl.Series:
+        """Ids of many codes, as a series."""
+        index = np.asarray(codes, dtype=np.int64)
+        if self._ids.dtype == pl.Object:
+            values = self._ids.to_list()
+            return pl.Series([values[i] for i in index], dtype=pl.Object)
+        return self._ids.gather(index)
+
+    def _find(self, key: object) -> int | None:
+        if self._code_of is not None:
+            try:
+                return self._code_of.get(key)  # type: ignore[call-overload]
+            except TypeError:
+                return None
+        wanted = int if self._ids.dtype == pl.Int64 else str
+        if isinstance(key, np.generic):
+            key = key.item()
+        if isinstance(key, bool) or not isinstance(key, wanted):
+            return None
+        if isinstance(key, int) and not -(2**63) <= key < 2**63:
+            return None
+        place = int(self._ids.search_sorted(key))
+        return place if place < len(self._ids) and self._ids[place] == key else None
+
+    def _unknown(self, key: object) -> DataError:
+        hint = ""
+        if len(self) and type(key) is not type(self._ids[0]):
+            hint = f" The {self.what} ids here are of type {type(self._ids[0]).__name__}."
+        return DataError(f"unknown {self.what} {key!r}.", value=None, remedy=f"Check its spelling and type.{hint}")
+
+
+def as_id_series(ids: Iterable[Hashable] | pl.Series, *, what: str) -> pl.Series:
+    """A column of ids as Int64, String or Object; nulls, NaN and ids beyond 64 bits are refused."""
+    if isinstance(ids, pl.Series):
+        series = ids
+    elif isinstance(ids, np.ndarray) and ids.dtype.kind in "iuU":
+        series = pl.Series(ids)
+    else:
+        series = _series_of_objects(list(ids))
+    dtype = series.dtype
+    if series.null_count():
+        row = int(np.argmax(series.is_null().to_numpy()))
+        raise DataError(f"row {row} has no {what} id.", remedy="Remove the row or give it an id.")
+    if dtype in (pl.String, pl.Int64, pl.Object):
+        return series
+    if dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    if dtype.is_unsigned_integer() and len(series) and int(series.max()) > 2**63 - 1:  # type: ignore[arg-type]
+        raise DataError(
+            f"a {what} id does not fit into 64 bits.", value=series.max(), remedy="Give such ids as text."
+        )
+    if dtype.is_integer():
+        return series.cast(pl.Int64)
+    if dtype == pl.Null:
+        return series.cast(pl.String)
+    return _series_of_objects(series.to_list())
+
+
+def _series_of_objects(values: list[Any]) -> pl.Series:
+    kinds = {type(value) for value in values}
+    if not kinds or kinds == {str}:
+        return pl.Series(values, dtype=pl.String)
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        if all(-(2**63) <= int(value) < 2**63 for value in values):
+            return pl.Series([int(value) for value in values], dtype=pl.Int64)
+        culprit = next(value for value in values if not -(2**63) <= int(value) < 2**63)
+        raise DataError("an id does not fit into 64 bits.", value=culprit, remedy="Give such ids as text.")
+    for value in values:
+        if value is None or value != value:
+            raise DataError("an id is missing.", value=value, remedy="Remove the row or give it an id.")
+        try:
+            hash(value)
+        except TypeError:
+            raise DataError(
+                "an id is not hashable.", value=value, remedy="Use numbers, text or tuples as ids."
+            ) from None
+    return pl.Series(values, dtype=pl.Object)
+
+
+def _sort_key(value: object) -> tuple[str, str]:
+    return type(value).__name__, repr(value)
+
+
+def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Stable order that brings equal codes together, and where each group begins.
+
+    A counting sort: O(n), an order of magnitude faster than ``argsort`` on tens of millions of codes.
+
+    Examples
+    --------
+    >>> order, starts = group_order(np.array([1, 0, 1, 2], dtype=np.int32), 3)
+    >>> order, starts
+    (array([1, 0, 2, 3], dtype=int32), array([0, 1, 3, 4]))
+    """
+    from scipy.sparse import csr_array
+
+    # One row a record, one column a group: turning rows into columns is the counting sort.
+    rows = csr_array(
+        (np.zeros(codes.size, dtype=np.int8), codes, np.arange(codes.size + 1, dtype=np.int32)),
+        shape=(codes.size, n_groups),
+    ).tocsc()
+    return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)

@@ -1,0 +1,532 @@
+"""Who touched what: the records that every recommender starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.fingerprints import fingerprint_of_records
+from discreet.data.frames import as_frame, numeric_column, time_column
+from discreet.data.ids import Codes, IdMap, group_order
+from discreet.data.scales import RatingScale
+from discreet.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
+
+__all__ = ["Duplicates", "Interactions"]
+
+Duplicates = Literal["error", "last", "keep"]
+
+
+class Interactions:
+    """Records of who touched what, with a value, a time and a context where there are any. Immutable.
+
+    Records stand sorted by user, then item, whatever the order they came in.
+
+    Parameters
+    ----------
+    data
+        A polars, pandas or Arrow table with the columns below; a ``scipy.sparse`` matrix (rows are users); or an
+        iterable of tuples ``(user, item[, rating[, timestamp]])``. Arrays go in as a mapping of columns.
+    user, item, rating, timestamp
+        Names of the columns. A rating or timestamp column that is not there is left out.
+    context
+        Names of further columns to keep with each record (weekday, device, place …).
+    scale
+        The public rating scale, as ``RatingScale``, ``(low, high[, step])`` or ``"1:5"``. Ratings outside it are an
+        error. Without a scale ratings are plain weights (play counts, amounts).
+    duplicates
+        What to do when a user has several records of one item: ``"error"``, ``"last"`` (keep the latest), ``"keep"``.
+    items
+        The **public** catalog: a table with the item column (and title, genres …) or just the ids. Without it the
+        data do not say which items exist, and mechanisms that need a public list of items will ask for one.
+    users
+        What is known of each user (gender, age …). Secret unless named in ``public_user_columns``.
+    name
+        What to call these data in messages and in the ledger.
+
+    Attributes
+    ----------
+    users, items : IdMap
+        Ids and their codes. Without a catalog, items are those that occur.
+    user, item : int32 arrays
+        Codes of each record.
+    rating : float array or None
+    timestamp : int64 array of seconds since 1970, or None
+    context : polars.DataFrame
+        The context columns, one row a record.
+    catalog_is_public : bool
+        Whether the list of items was declared public.
+
+    Examples
+    --------
+    >>> shop = Interactions([("ann", "tea", 5), ("bob", "tea", 3), ("ann", "rum", 4)], scale="1:5")
+    >>> shop
+    Interactions(3 records, 2 users, 2 items, ratings 1:5:1)
+    >>> shop.csr.toarray()
+    array([[4., 5.],
+           [0., 3.]], dtype=float32)
+    """
+
+    users: IdMap
+    items: IdMap
+    user: Codes
+    item: Codes
+    rating: NDArray[np.floating] | None
+    timestamp: NDArray[np.int64] | None
+    context: pl.DataFrame
+    scale: RatingScale | None
+    catalog_is_public: bool
+    item_table: pl.DataFrame | None
+    user_table: pl.DataFrame | None
+    public_user_columns: frozenset[str]
+    name: str
+    lineage: tuple[str, ...]
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        rating: str | None = "rating",
+        timestamp: str | None = "timestamp",
+        context: Sequence[str] = (),
+        scale: RatingScale | str | tuple[object, ...] | None = None,
+        duplicates: Duplicates = "error",
+        items: Any = None,
+        users: Any = None,
+        public_user_columns: Iterable[str] = (),
+        name: str = "",
+    ) -> None:
+        frame = as_frame(data, [user, item, rating or "rating", timestamp or "timestamp"])
+        for column in (user, item, *context):
+            if column not in frame.columns:
+                raise DataError(
+                    f"there is no column {column!r}; the columns are {', '.join(map(repr, frame.columns))}.",
+                    column=column,
+                    remedy="Name the columns with user=, item=, rating=, timestamp=, context=.",
+                )
+        catalog, item_table = _side_table(items, item, what="item")
+        self._assemble(
+            users=IdMap(frame[user], what="user"),
+            items=catalog or IdMap(frame[item], what="item"),
+            user_ids=frame[user],
+            item_ids=frame[item],
+            rating=numeric_column(frame, rating),
+            timestamp=time_column(frame, timestamp),
+            context=frame.select(list(context)),
+            scale=None if scale is None else RatingScale.of(scale),
+            duplicates=duplicates,
+            catalog_is_public=catalog is not None,
+            item_table=item_table,
+            user_table=None if users is None else as_frame(users, [user]),
+            user_column=user,
+            public_user_columns=frozenset(public_user_columns),
+            name=name,
+        )
+
+    def _assemble(
+        self,
+        *,
+        users: IdMap,
+        items: IdMap,
+        user_ids: pl.Series,
+        item_ids: pl.Series,
+        rating: NDArray[np.floating] | None,
+        timestamp: NDArray[np.int64] | None,
+        context: pl.DataFrame,
+        scale: RatingScale | None,
+        duplicates: Duplicates,
+        catalog_is_public: bool,
+        item_table: pl.DataFrame | None,
+        user_table: pl.DataFrame | None,
+        user_column: str,
+        public_user_columns: frozenset[str],
+        name: str,
+    ) -> None:
+        if duplicates not in ("error", "last", "keep"):
+            raise UsageError(f"duplicates={duplicates!r}?", remedy="Choose 'error', 'last' or 'keep'.")
+        _check_ratings(rating, scale)
+        item_codes = items.encode(item_ids, unknown="mark")
+        if item_codes.size and item_codes.min() < 0:
+            row = int(np.argmax(item_codes < 0))
+            raise DataError(
+                f"row {row} has the item {item_ids[row]!r}, which is not in the public catalog.",
+                remedy="Complete the catalog, or leave such records out before.",
+            )
+        self._set_columns(users, items, users.encode(user_ids), item_codes, rating, timestamp, context, scale)
+        self.catalog_is_public = catalog_is_public
+        self.item_table = item_table
+        self.public_user_columns = public_user_columns
+        self.user_table = _aligned(user_table, user_column, users) if user_table is not None else None
+        if public_user_columns and (
+            self.user_table is None or not public_user_columns <= set(self.user_table.columns)
+        ):
+            raise UsageError(
+                f"public_user_columns names {sorted(public_user_columns)}, which the table of users does not have."
+            )
+        self.name = name
+        self.lineage = ()
+        self._settle_duplicates(duplicates)
+
+    def _set_columns(
+        self,
+        users: IdMap,
+        items: IdMap,
+        user: Codes,
+        item: Codes,
+        rating: NDArray[np.floating] | None,
+        timestamp: NDArray[np.int64] | None,
+        context: pl.DataFrame,
+        scale: RatingScale | None,
+    ) -> None:
+        """Sort every column by user, then item, and freeze them."""
+        self.users, self.items, self.scale = users, items, scale
+        if user.size > 2**31 - 2:
+            raise DataError(f"{user.size:,} records are more than one table can hold.", remedy="Split the data.")
+        if not _is_sorted(user, item, len(items)):
+            by_item, _ = group_order(item, len(items))
+            by_user, _ = group_order(user[by_item], len(users))
+            order = by_item[by_user]
+            del by_item, by_user
+            user, item = user[order], item[order]
+            rating = None if rating is None else rating[order]
+            timestamp = None if timestamp is None else timestamp[order]
+            context = context[order] if context.width else context
+        if rating is not None:
+            rating = rating.astype(np.float32 if scale is None else scale.dtype, copy=False)
+        self.user, self.item, self.rating, self.timestamp = user, item, rating, timestamp
+        self.context = context
+        for column in (self.user, self.item, self.rating, self.timestamp):
+            if column is not None:
+                column.flags.writeable = False
+
+    def _settle_duplicates(self, policy: Duplicates) -> None:
+        repeated = np.zeros(len(self), dtype=bool)
+        if len(self):
+            repeated[1:] = (self.user[1:] == self.user[:-1]) & (self.item[1:] == self.item[:-1])
+        self.has_duplicates = bool(repeated.any())
+        if not self.has_duplicates or policy == "keep":
+            return
+        if policy == "error":
+            row = int(np.argmax(repeated))
+            raise DataError(
+                f"user {self.users.decode([self.user[row]])[0]!r} has more than one record of item "
+                f"{self.items.decode([self.item[row]])[0]!r} ({int(repeated.sum()):,} such records in all).",
+                remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
+            )
+        keep = _latest(repeated, self.timestamp)
+        part = self._part(keep)
+        self.__dict__.update(part.__dict__)
+        self.lineage, self.has_duplicates = (), False
+
+    # What it is
+
+    def __len__(self) -> int:
+        return int(self.user.size)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self):,} records", f"{self.n_users:,} users", f"{self.n_items:,} items"]
+        if self.rating is not None:
+            parts.append(f"ratings {self.scale}" if self.scale else "weights")
+        if self.timestamp is not None:
+            parts.append("times")
+        parts.extend(self.context.columns)
+        name = f"{self.name!r}: " if self.name else ""
+        return f"Interactions({name}{', '.join(parts)})"
+
+    @property
+    def n_users(self) -> int:
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def user_starts(self) -> NDArray[np.int64]:
+        """Records of user ``u`` are those from ``user_starts[u]`` to ``user_starts[u + 1]``."""
+        return np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
+
+    @cached_property
+    def records_per_user(self) -> NDArray[np.int64]:
+        return np.diff(self.user_starts)
+
+    @cached_property
+    def records_per_item(self) -> NDArray[np.int64]:
+        return np.bincount(self.item, minlength=self.n_items)
+
+    @cached_property
+    def _by_item(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return group_order(self.item, self.n_items)
+
+    @cached_property
+    def csr(self) -> csr_array:
+        """Users × items: ratings, or 1 where there are none; kept duplicates are summed."""
+        from scipy.sparse import csr_array
+
+        matrix = csr_array(
+            (self._matrix_values, self.item, self.user_starts), shape=(self.n_users, self.n_items), copy=False
+        )
+        if self.has_duplicates:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return matrix
+
+    @cached_property
+    def csc(self) -> csc_array:
+        """The same matrix by item."""
+        from scipy.sparse import csc_array
+
+        if self.has_duplicates:
+            return self.csr.tocsc()
+        order, starts = self._by_item
+        return csc_array(
+            (self._matrix_values[order], self.user[order], starts), shape=(self.n_users, self.n_items), copy=False
+        )
+
+    @property
+    def _matrix_values(self) -> NDArray[np.floating]:
+        return np.ones(len(self), dtype=np.float32) if self.rating is None else self.rating
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the records: the same for the same records in any order, whatever the side tables say."""
+        return fingerprint_of_records(
+            kind="interactions",
+            ids=[(self.users, self.user), (self.items, self.item)],
+            values={
+                "rating": self.rating,
+                "timestamp": self.timestamp,
+                **{name: self.context[name] for name in sorted(self.context.columns)},
+            },
+            repeats=self.has_duplicates,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Facts about these records, for their owner: they are **not** private and not for publication."""
+        per_user, per_item = self.records_per_user, self.records_per_item
+        facts: dict[str, Any] = {
+            "name": self.name,
+            "records": len(self),
+            "users": self.n_users,
+            "items": self.n_items,
+            "items_public": self.catalog_is_public,
+            "items_with_records": int((per_item > 0).sum()),
+            "density": len(self) / max(1, self.n_users * self.n_items),
+            "records_per_user": _quantiles(per_user),
+            "records_per_item": _quantiles(per_item),
+            "scale": None if self.scale is None else str(self.scale),
+            "rating_mean": None if self.rating is None or not len(self) else float(self.rating.mean()),
+            "context": self.context.columns,
+            "user_columns": [] if self.user_table is None else self.user_table.columns,
+            "item_columns": [] if self.item_table is None else self.item_table.columns,
+            "fingerprint": self.fingerprint,
+        }
+        if self.timestamp is not None and len(self):
+            facts["first_time"], facts["last_time"] = int(self.timestamp.min()), int(self.timestamp.max())
+        return facts
+
+    # Parts and other shapes
+
+    def filter(self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series]) -> Interactions:
+        """The records for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
+
+        The part remembers where it came from, so the ledger charges what is done with it to the whole.
+        """
+        mask = np.asarray(keep(self.to_frame()) if callable(keep) else keep, dtype=bool)
+        if mask.shape != (len(self),):
+            raise UsageError(f"the mask has shape {mask.shape}; there are {len(self)} records.")
+        return self._part(mask)
+
+    def sample_users(self, n: int, *, seed: int) -> Interactions:
+        """All records of ``n`` users chosen at random. For experiments: it releases nothing and protects nothing."""
+        from discreet.data.splits import choose_users
+
+        return self.filter(choose_users(self.n_users, n, seed=seed)[self.user])
+
+    def with_catalog(self, items: Any, *, item: str = "item_id") -> Interactions:
+        """The same records with a public catalog: a table, a list of ids, or ``"observed"``.
+
+        ``"observed"`` declares that it is public knowledge which items occur. That is a statement about the world
+        (a shop's range is public; that somebody visited a private address is not), and nobody can check it for you.
+        """
+        catalog, table = _side_table(items, item, what="item") if not isinstance(items, str) else (self.items, None)
+        if isinstance(items, str) and items != "observed":
+            raise UsageError(f"a catalog cannot be {items!r}.", remedy='Give the ids, a table, or "observed".')
+        assert catalog is not None
+        codes = catalog.encode(self.items.series)
+        whole = self._copy()
+        whole._set_columns(
+            self.users, catalog, self.user, codes[self.item], self.rating, self.timestamp, self.context, self.scale
+        )
+        whole.catalog_is_public, whole.item_table = True, table if table is not None else self.item_table
+        return whole
+
+    def _part(self, mask: NDArray[np.bool_]) -> Interactions:
+        """Records under the mask; users without records go, items go only when the catalog is not public."""
+        part = self._copy()
+        user, item = self.user[mask], self.item[mask]
+        users, user = _compact(self.users, user)
+        items = self.items
+        if not self.catalog_is_public:
+            items, item = _compact(items, item)
+        part._set_columns(
+            users,
+            items,
+            user,
+            item,
+            None if self.rating is None else self.rating[mask],
+            None if self.timestamp is None else self.timestamp[mask],
+            self.context.filter(pl.Series(mask)) if self.context.width else self.context,
+            self.scale,
+        )
+        if self.user_table is not None:
+            part.user_table = self.user_table[self.users.encode(users.series)]
+        repeated = (part.user[1:] == part.user[:-1]) & (part.item[1:] == part.item[:-1])
+        part.has_duplicates = bool(repeated.any())
+        part.lineage = (*self.lineage, self.fingerprint)
+        return part
+
+    def _copy(self) -> Interactions:
+        """A shallow copy without the cached views."""
+        twin = object.__new__(Interactions)
+        cached = {name for name, value in vars(Interactions).items() if isinstance(value, cached_property)}
+        twin.__dict__.update({name: value for name, value in self.__dict__.items() if name not in cached})
+        return twin
+
+    def to_frame(self) -> pl.DataFrame:
+        """The records with the caller's ids: user_id, item_id[, rating][, timestamp][, context …]."""
+        columns: dict[str, Any] = {
+            "user_id": self.users.take(self.user),
+            "item_id": self.items.take(self.item),
+        }
+        if self.rating is not None:
+            columns["rating"] = self.rating
+        if self.timestamp is not None:
+            columns["timestamp"] = self.timestamp
+        return pl.DataFrame(columns).hstack(self.context.get_columns())
+
+    def titles(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """What to call items: the title where the catalog has one, the id elsewhere."""
+        if self.item_table is None or "title" not in self.item_table.columns:
+            return [str(name) for name in self.items.decode(codes)]
+        return [str(title) for title in self.item_table["title"].gather(np.asarray(codes, dtype=np.int64))]
+
+
+def _check_ratings(rating: NDArray[np.floating] | None, scale: RatingScale | None) -> None:
+    if rating is None:
+        if scale is not None:
+            raise UsageError("a rating scale was given, but there are no ratings.", remedy="Name the rating column.")
+        return
+    wrong = ~np.isfinite(rating)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"row {row} has no usable rating.",
+            column="rating",
+            value=float(rating[row]),
+            remedy="Ratings must be finite numbers.",
+        )
+    if scale is not None:
+        wrong = ~scale.contains(rating)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"row {row} is not on the declared scale {scale}.",
+                column="rating",
+                value=float(rating[row]),
+                remedy="Correct the rating or declare the right scale.",
+            )
+
+
+def _side_table(given: Any, column: str, *, what: str) -> tuple[IdMap | None, pl.DataFrame | None]:
+    """The ids of a side table, and the table in their order."""
+    if given is None:
+        return None, None
+    if isinstance(given, IdMap):
+        return given, None
+    if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
+        return IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what), None
+    frame = as_frame(given, [column])
+    if column not in frame.columns:
+        raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
+    ids = IdMap(frame[column], what=what)
+    return ids, _aligned(frame, column, ids)
+
+
+def _aligned(frame: pl.DataFrame, column: str, ids: IdMap) -> pl.DataFrame:
+    """A side table with one row for each id, in code order; rows of others are left out, missing ones are null."""
+    if column not in frame.columns:
+        raise DataError(f"the table of {ids.what}s has no column {column!r}.", column=column)
+    codes = ids.encode(frame[column], unknown="mark")
+    row_of = np.full(len(ids), -1, dtype=np.int64)
+    row_of[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
+    known = int((codes >= 0).sum())
+    if known != int((row_of >= 0).sum()):
+        values, counts = np.unique(codes[codes >= 0], return_counts=True)
+        raise DataError(
+            f"the table of {ids.what}s has {ids.decode([values[np.argmax(counts)]])[0]!r} more than once.",
+            column=column,
+        )
+    index = pl.Series(np.where(row_of < 0, 0, row_of))
+    table = frame.drop(column)[index] if known else frame.drop(column).clear(len(ids))
+    present = pl.Series(row_of >= 0)
+    if known and not present.all():
+        table = table.select(pl.when(present).then(pl.col(name)).alias(name) for name in table.columns)
+    return table
+
+
+def _compact(ids: IdMap, codes: Codes) -> tuple[IdMap, Codes]:
+    """Only the ids that occur, with the codes renumbered."""
+    seen = np.zeros(len(ids), dtype=bool)
+    seen[codes] = True
+    if seen.all():
+        return ids, codes
+    renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return IdMap(ids.take(np.flatnonzero(seen)), what=ids.what), renumbered[codes]
+
+
+def _is_sorted(user: Codes, item: Codes, n_items: int) -> bool:
+    if user.size < 2:
+        return True
+    rising = user[1:] > user[:-1]
+    return bool(np.all(rising | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1]))))
+
+
+def _latest(repeated: NDArray[np.bool_], timestamp: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Mask of one record in each run of repeats: the latest, or the last in order among equals."""
+    keep = np.ones(repeated.size, dtype=bool)
+    keep[:-1] = ~repeated[1:]
+    if timestamp is None:
+        return keep
+    begins = np.flatnonzero(~repeated)
+    ends = np.append(begins[1:], repeated.size)
+    for begin, end in zip(begins[ends - begins > 1], ends[ends - begins > 1], strict=True):
+        run = timestamp[begin:end]
+        keep[begin:end] = False
+        keep[end - 1 - int(np.argmax(run[::-1]))] = True
+    return keep
+
+
+def _quantiles(counts: NDArray[np.int64]) -> dict[str, float]:
+    if not counts.size:
+        return {}
+    low, median, high = np.quantile(counts, [0.05, 0.5, 0.95])
+    return {
+        "min": int(counts.min()),
+        "5%": float(low),
+        "median": float(median),
+        "95%": float(high),
+        "max": int(counts.max()),
+        "mean": float(counts.mean()),
+    }
+
+

@@ -1,0 +1,129 @@
+"""The exception tree: every failure that a caller can do something about.
+
+A message says what was wrong, where, and what to do; the parts are kept as attributes so that programs can read
+them too. Anything else that escapes from discreet is a defect of discreet.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "BudgetError",
+    "DataError",
+    "DiscreetError",
+    "DiscreetWarning",
+    "EvaluationError",
+    "LedgerError",
+    "MissingExtraError",
+    "PrivacyError",
+    "ReleaseError",
+    "UsageError",
+]
+
+
+class DiscreetError(Exception):
+    """Root of the tree.
+
+    Parameters
+    ----------
+    what
+        What was wrong, in one sentence.
+    remedy
+        What the caller can do about it.
+    """
+
+    def __init__(self, what: str, *, remedy: str = "") -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{what} {remedy}".strip())
+
+
+class UsageError(DiscreetError):
+    """An argument is of the wrong kind or outside its range."""
+
+
+class DataError(DiscreetError):
+    """Records that cannot be read, or that are not what they were declared to be.
+
+    Parameters
+    ----------
+    file, line, column, value
+        Where the trouble stands, as far as it is known: lines count from 1 as in an editor.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        remedy: str = "",
+        file: str | Path | None = None,
+        line: int | None = None,
+        column: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.column = column
+        self.value = value
+        place = self._place()
+        super().__init__(f"{place}: {what}" if place else what, remedy=remedy)
+        self.what = what
+
+    def _place(self) -> str:
+        parts = [] if self.file is None else [self.file]
+        if self.line is not None:
+            parts.append(f"line {self.line}")
+        if self.column is not None:
+            parts.append(f"column {self.column!r}")
+        if self.value is not None:
+            parts.append(f"value {_short(self.value)}")
+        return ", ".join(parts)
+
+
+class PrivacyError(DiscreetError):
+    """What was asked for would not be private, or not as private as it says."""
+
+
+class BudgetError(PrivacyError):
+    """The ledger refused: nothing was spent, nothing was drawn."""
+
+
+class LedgerError(DiscreetError):
+    """The book itself cannot be read or written."""
+
+
+class ReleaseError(DiscreetError):
+    """A saved release is missing, damaged, altered, or from a newer major version."""
+
+
+class EvaluationError(DiscreetError):
+    """A metric or a protocol was given something it is not defined for."""
+
+
+class MissingExtraError(DiscreetError):
+    """An optional part is not installed.
+
+    Parameters
+    ----------
+    package
+        The module that could not be imported.
+    extra
+        The extra of discreet that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{package} is not installed.", remedy=f"Install it with: pip install 'discreet[{extra}]'."
+        )
+
+
+class DiscreetWarning(UserWarning):
+    """Something worth a second look that does not stop the work."""
+
+
+def _short(value: object, limit: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
