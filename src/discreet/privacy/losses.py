@@ -1,0 +1,310 @@
+"""How much is lost: pure, approximate, concentrated and Gaussian differential privacy, and the ways between them.
+
+Each kind is one small class. Everything a bound depends on is rational; what must be computed in floating point is
+rounded towards the larger loss.
+
+References
+----------
+M. Bun, T. Steinke: Concentrated differential privacy. TCC 2016.
+C. Canonne, G. Kamath, T. Steinke: The discrete Gaussian for differential privacy. NeurIPS 2020 (Proposition 12).
+J. Dong, A. Roth, W. Su: Gaussian differential privacy. JRSS B 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy.numbers import (
+    Rational,
+    as_fraction,
+    as_positive,
+    as_probability,
+    plain,
+    round_down,
+    round_up,
+)
+
+__all__ = [
+    "Approximate",
+    "Concentrated",
+    "GaussianLoss",
+    "Loss",
+    "Pure",
+    "add",
+    "loss_from_json",
+    "mu_for",
+    "rho_for",
+]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one neighboring step can change. Subclasses say in which sense."""
+
+    kind: ClassVar[str]
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        """The least epsilon this loss is known to stay within at that delta, rounded up."""
+        raise NotImplementedError
+
+    def for_group(self, steps: int) -> Loss:
+        """The loss over so many neighboring steps."""
+        raise NotImplementedError
+
+    def concentrated(self) -> Concentrated | None:
+        """The same loss as zCDP, or None where there is no such bound."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        fields = {name: str(value) for name, value in vars(self).items()}
+        return {"kind": self.kind, **fields}
+
+    def stays_within(self, other: Loss) -> bool:
+        """Whether everything this loss allows, the other allows too."""
+        if isinstance(other, Pure | Approximate):
+            return self._finite_at(other.delta) and self.epsilon_at(other.delta) <= other.epsilon
+        mine, theirs = self.concentrated(), other.concentrated()
+        if isinstance(other, GaussianLoss):
+            return isinstance(self, GaussianLoss) and self.mu_squared <= other.mu_squared
+        assert theirs is not None
+        return mine is not None and mine.rho <= theirs.rho and mine.delta <= theirs.delta
+
+    def _finite_at(self, delta: Fraction) -> bool:
+        try:
+            self.epsilon_at(delta)
+        except PrivacyError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Pure(Loss):
+    """ε-differential privacy."""
+
+    epsilon: Fraction
+    kind: ClassVar[str] = "pure"
+
+    @property
+    def delta(self) -> Fraction:
+        return Fraction(0)
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        return self.epsilon
+
+    def for_group(self, steps: int) -> Pure:
+        return Pure(self.epsilon * steps)
+
+    def concentrated(self) -> Concentrated:
+        return Concentrated(self.epsilon**2 / 2)
+
+    def __str__(self) -> str:
+        return f"ε = {plain(self.epsilon)}"
+
+
+@dataclass(frozen=True)
+class Approximate(Loss):
+    """(ε, δ)-differential privacy."""
+
+    epsilon: Fraction
+    delta: Fraction
+    kind: ClassVar[str] = "approximate"
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        if delta < self.delta:
+            raise PrivacyError(f"known for delta = {plain(self.delta)} only, not for {plain(delta)}.")
+        return self.epsilon
+
+    def for_group(self, steps: int) -> Approximate:
+        growth = round_up(math.exp(float(self.epsilon) * (steps - 1)) * (1 + 1e-12)) if self.delta else Fraction(1)
+        return Approximate(self.epsilon * steps, min(Fraction(1), steps * growth * self.delta))
+
+    def concentrated(self) -> Concentrated | None:
+        return None if self.delta else Pure(self.epsilon).concentrated()
+
+    def __str__(self) -> str:
+        return f"ε = {plain(self.epsilon)}, δ = {plain(self.delta)}"
+
+
+@dataclass(frozen=True)
+class Concentrated(Loss):
+    """ρ-zero-concentrated differential privacy, but for an event of probability δ."""
+
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+    kind: ClassVar[str] = "concentrated"
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        rest = delta - self.delta
+        if rest <= 0:
+            raise PrivacyError(f"zCDP has no finite epsilon at delta = {plain(delta)}.")
+        return _epsilon_of_rho(float(self.rho), float(rest))
+
+    def for_group(self, steps: int) -> Concentrated:
+        if self.delta:
+            raise PrivacyError("no group bound is implemented for approximate zCDP.")
+        return Concentrated(self.rho * steps**2)
+
+    def concentrated(self) -> Concentrated:
+        return self
+
+    def __str__(self) -> str:
+        return f"ρ = {plain(self.rho)} (zCDP)" + (f", δ = {plain(self.delta)}" if self.delta else "")
+
+
+@dataclass(frozen=True)
+class GaussianLoss(Loss):
+    """μ-Gaussian differential privacy, kept as μ², which is rational and adds up."""
+
+    mu_squared: Fraction
+    kind: ClassVar[str] = "gaussian"
+
+    @property
+    def mu(self) -> float:
+        return math.sqrt(self.mu_squared)
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        if delta <= 0:
+            raise PrivacyError("Gaussian noise has no finite epsilon at delta = 0.")
+        return _epsilon_of_mu(self.mu, float(delta))
+
+    def for_group(self, steps: int) -> GaussianLoss:
+        return GaussianLoss(self.mu_squared * steps**2)
+
+    def concentrated(self) -> Concentrated:
+        return Concentrated(self.mu_squared / 2)
+
+    def __str__(self) -> str:
+        return f"μ = {self.mu:.6g} (GDP)"
+
+
+_KINDS: dict[str, type[Loss]] = {cls.kind: cls for cls in (Pure, Approximate, Concentrated, GaussianLoss)}
+
+
+def loss_from_json(data: dict[str, Any]) -> Loss:
+    """The inverse of ``Loss.to_json``."""
+    try:
+        kind = _KINDS[data["kind"]]
+        return kind(**{name: Fraction(value) for name, value in data.items() if name != "kind"})
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{data!r} is not a privacy loss.") from error
+
+
+def add(first: Loss, second: Loss) -> Loss:
+    """Adaptive composition of two losses, in the strongest of the four senses that both have.
+
+    Examples
+    --------
+    >>> print(add(Pure(Fraction(1, 2)), Pure(Fraction(1, 4))))
+    ε = 0.75
+    >>> print(add(Pure(Fraction(1)), Concentrated(Fraction(1, 2))))
+    ρ = 1 (zCDP)
+    """
+    if isinstance(first, Pure) and isinstance(second, Pure):
+        return Pure(first.epsilon + second.epsilon)
+    if isinstance(first, GaussianLoss) and isinstance(second, GaussianLoss):
+        return GaussianLoss(first.mu_squared + second.mu_squared)
+    if isinstance(first, Pure | Approximate) and isinstance(second, Pure | Approximate):
+        return Approximate(first.epsilon + second.epsilon, first.delta + second.delta)
+    left, right = first.concentrated(), second.concentrated()
+    if left is not None and right is not None:
+        return Concentrated(left.rho + right.rho, left.delta + right.delta)
+    raise PrivacyError(
+        f"an (ε, δ) loss and a {'zCDP' if left or right else 'Gaussian'} loss have no common sum.",
+        remedy="Turn the second into (ε, δ) at a delta of your choice: Approximate(loss.epsilon_at(delta), delta).",
+    )
+
+
+def rho_for(epsilon: Rational, delta: Rational) -> Fraction:
+    """The largest ρ (rounded down) for which ρ-zCDP gives (ε, δ).
+
+    Examples
+    --------
+    >>> float(rho_for(1, "1e-6"))  # doctest: +ELLIPSIS
+    0.0243...
+    """
+    wanted, at = _target(epsilon, delta)
+    return _largest(lambda rho: float(_epsilon_of_rho(rho, at)) <= wanted)
+
+
+def mu_for(epsilon: Rational, delta: Rational) -> Fraction:
+    """The largest μ (rounded down) for which μ-GDP gives (ε, δ).
+
+    Examples
+    --------
+    >>> round(float(mu_for(1, "1e-6")), 4)
+    0.2367
+    """
+    wanted, at = _target(epsilon, delta)
+    return _largest(lambda mu: _delta_of_mu(mu, wanted) <= at)
+
+
+def delta_of_mu(mu: Rational, epsilon: Rational) -> float:
+    """δ(ε) of μ-GDP: Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2)."""
+    return _delta_of_mu(float(as_positive(mu, "mu")), float(as_fraction(epsilon, "epsilon")))
+
+
+def _target(epsilon: Rational, delta: Rational) -> tuple[float, float]:
+    wanted, at = as_positive(epsilon, "epsilon"), as_probability(delta)
+    if at == 0:
+        raise UsageError("delta must be above 0 here.", remedy="Gaussian noise needs a delta such as 1e-6.")
+    return float(wanted), float(at)
+
+
+def _largest(allowed: Callable[[float], bool]) -> Fraction:
+    """The largest float for which a monotone condition holds, and a hair less."""
+    low, high = 0.0, 1e-9
+    while allowed(high) and high < 1e9:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return round_down(low * (1 - 1e-12))
+
+
+def _epsilon_of_rho(rho: float, delta: float) -> Fraction:
+    """min over α of ρα + [ln(1/δ) + (α−1)·ln(1−1/α) − ln α]/(α−1); any α gives a valid bound."""
+    from scipy.optimize import minimize_scalar
+
+    if rho == 0:
+        return Fraction(0)
+
+    def bound(log_excess: float) -> float:
+        excess = math.exp(log_excess)  # α − 1
+        tail = math.log(1 / delta) - math.log1p(excess)
+        return rho * (1 + excess) + tail / excess + math.log(excess) - math.log1p(excess)
+
+    # The best α is near 1 + √(ln(1/δ)/ρ), the optimum of the looser classical bound.
+    guess = math.log(math.sqrt(math.log(1 / delta) / rho)) if delta < 1 else 0.0
+    found = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-10})
+    return round_up(max(0.0, float(found.fun)) * (1 + 1e-12) + 1e-15)
+
+
+def _epsilon_of_mu(mu: float, delta: float) -> Fraction:
+    if mu == 0 or _delta_of_mu(mu, 0.0) <= delta:
+        return Fraction(0)
+    low, high = 0.0, 1.0
+    while _delta_of_mu(mu, high) > delta:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if _delta_of_mu(mu, middle) <= delta else (middle, high)
+    return round_up(high * (1 + 1e-12))
+
+
+def _delta_of_mu(mu: float, epsilon: float) -> float:
+    from scipy.special import log_ndtr
+
+    if mu == 0:
+        return 0.0
+    first = float(log_ndtr(-epsilon / mu + mu / 2))
+    second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
+    return math.exp(first) * -math.expm1(min(0.0, second - first))
