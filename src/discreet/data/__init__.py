@@ -1,7 +1,20 @@
 """Records, their readers, splits and synthetic worlds."""
 
+from discreet.data.domains import CategoricalDomain, IntegerDomain
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
+from discreet.data.tables import Table
+from discreet.data.tag_rules import TagRule
+from discreet.data.tags import TagAssignments
 
-__all__ = ["IdMap", "Interactions", "RatingScale"]
+__all__ = [
+    "CategoricalDomain",
+    "IdMap",
+    "IntegerDomain",
+    "Interactions",
+    "RatingScale",
+    "Table",
+    "TagAssignments",
+    "TagRule",
+]

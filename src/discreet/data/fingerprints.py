@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.ids import stable_text
+
 if TYPE_CHECKING:
     from discreet.data.ids import Codes, IdMap
 
-__all__ = ["fingerprint_of_records"]
+__all__ = ["canonical_order", "fingerprint_of_records"]
 
 
 def fingerprint_of_records(
@@ -41,7 +43,7 @@ def fingerprint_of_records(
     numbers = {name: _as_numbers(column) for name, column in values.items() if column is not None}
     codes = [codes for _, codes in ids]
     if repeats:
-        order = np.lexsort([*reversed([column for _, column in numbers.values()]), *reversed(codes)])
+        order = _canonical_order(codes, numbers)
         codes = [column[order] for column in codes]
         numbers = {name: (text, column[order]) for name, (text, column) in numbers.items()}
 
@@ -59,26 +61,54 @@ def fingerprint_of_records(
     return digest.hexdigest()
 
 
+def canonical_order(
+    codes: Sequence[Codes], values: Mapping[str, NDArray[np.generic] | pl.Series | None]
+) -> NDArray[np.int64]:
+    """An order of the records that depends on what they hold and not on how they came.
+
+    Examples
+    --------
+    >>> canonical_order([np.array([0, 0, 0], dtype=np.int32)], {"rating": np.array([3.0, 1.0, 2.0])})
+    array([1, 2, 0])
+    """
+    return _canonical_order(codes, {name: _as_numbers(column) for name, column in values.items() if column is not None})
+
+
+def _canonical_order(
+    codes: Sequence[Codes], numbers: Mapping[str, tuple[str, NDArray[np.generic]]]
+) -> NDArray[np.int64]:
+    by_name = [numbers[name][1] for name in sorted(numbers)]
+    return np.lexsort([*reversed(by_name), *reversed(codes)])
+
+
 def _absorb_ids(digest: hashlib._Hash, ids: pl.Series) -> None:
-    digest.update(f"/{len(ids)}/{'int' if ids.dtype == pl.Int64 else 'text'}/".encode())
+    kind = {pl.Int64: "int", pl.String: "text"}.get(type(ids.dtype), "object")
+    digest.update(f"/{len(ids)}/{kind}/".encode())
     if ids.dtype == pl.Int64:
         digest.update(ids.to_numpy().tobytes())
         return
     for value in ids:
         # The length goes first so that no two lists of ids run together into the same bytes.
-        encoded = (value if isinstance(value, str) else f"{type(value).__name__}:{value!r}").encode()
+        encoded = (value if kind == "text" else f"{type(value).__name__}:{stable_text(value)}").encode()
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
 
 
 def _as_numbers(column: NDArray[np.generic] | pl.Series) -> tuple[str, NDArray[np.generic]]:
-    """A column as sortable numbers, with the text that gives them meaning (the categories of a text column)."""
+    """A column as sortable numbers, and what gives them meaning (the categories of a text column)."""
     if not isinstance(column, pl.Series):
         return str(column.dtype), column
     if column.dtype.is_numeric() and not column.null_count():
+        # One width for each kind of number: the caller's choice of it does not change what the records say.
+        wide = pl.Int64 if column.dtype.is_integer() else pl.Float64
+        column = column if column.dtype in (pl.UInt64, pl.Int128, pl.UInt128) else column.cast(wide)
         return str(column.dtype), column.to_numpy()
-    text = column.cast(pl.String).fill_null("\x00null")
-    categories = text.unique().sort()
-    codes = text.replace_strict(categories, pl.Series(np.arange(len(categories), dtype=np.int64)))
-    meaning = hashlib.sha256("\x1f".join(categories).encode()).hexdigest()
-    return meaning, codes.to_numpy()
+    if column.dtype == pl.Object or column.dtype.is_nested():
+        column = pl.Series([stable_text(value) for value in column.to_list()], dtype=pl.String)
+    text = column.cast(pl.String)
+    categories = text.drop_nulls().unique().sort()
+    numbers = pl.Series(np.arange(len(categories), dtype=np.int64))
+    codes = text.replace_strict(categories, numbers, default=-1, return_dtype=pl.Int64)
+    meaning = hashlib.sha256()
+    _absorb_ids(meaning, categories)
+    return meaning.hexdigest(), codes.to_numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 from discreet.data.ids import as_id_series
 from discreet.errors import DataError, UsageError
 
-__all__ = ["as_frame", "numeric_column", "time_column"]
+__all__ = ["as_frame", "as_mask", "numeric_column", "time_column"]
 
 
-def as_frame(data: Any, names: Sequence[str]) -> pl.DataFrame:
+def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2) -> pl.DataFrame:
     """A polars frame from polars, pandas, Arrow, a mapping of arrays, a sparse matrix or an iterable of tuples.
 
     Parameters
     ----------
     names
         Columns of an iterable of tuples, in order; a sparse matrix fills the first three.
+    at_least
+        How many of these columns no tuples at all make.
     """
     if isinstance(data, pl.DataFrame):
         return data
@@ -35,11 +38,11 @@ def as_frame(data: Any, names: Sequence[str]) -> pl.DataFrame:
         return pl.DataFrame(pl.from_arrow(data))
     if module == "scipy":
         coo = data.tocoo()
-        return pl.DataFrame(dict(zip(names, (coo.row, coo.col, coo.data), strict=False)))
+        return pl.DataFrame(dict(zip(names, map(_owned, (coo.row, coo.col, coo.data)), strict=False)))
     if isinstance(data, Mapping):
         return _from_columns(data)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        return _from_tuples(data, names)
+        return _from_tuples(data, names, at_least)
     raise UsageError(
         f"cannot read records from {type(data).__name__}.",
         remedy="Give a polars, pandas or Arrow table, a mapping of arrays, a sparse matrix, or tuples.",
@@ -58,7 +61,10 @@ def numeric_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.floating
             column = numbers
         else:
             raise DataError(
-                f"row {row} holds no number.", column=name, value=column[row], remedy="Give numbers or leave it out."
+                f"row {row} holds no number.",
+                column=name,
+                value=column[row],
+                remedy="Give numbers or leave it out.",
             )
     if column.null_count():
         row = int(np.argmax(column.is_null().to_numpy()))
@@ -93,6 +99,18 @@ def time_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | No
     )
 
 
+def as_mask(keep: Any, length: int) -> NDArray[np.bool_]:
+    """A mask over records, one truth value each; anything else is a UsageError."""
+    mask = np.empty(0, dtype=object) if isinstance(keep, pl.Expr) else np.asarray(keep)
+    if mask.shape == (length,) and (mask.dtype == bool or not length):
+        return mask.astype(bool)
+    found = "an expression" if isinstance(keep, pl.Expr) else f"{mask.dtype} of shape {mask.shape}"
+    raise UsageError(
+        f"the mask is {found}; {length:,} truth values are needed, one for each record.",
+        remedy='Give a boolean array, or a function of the frame such as lambda frame: frame["rating"] > 3.',
+    )
+
+
 def _from_pandas(data: Any) -> pl.DataFrame:
     """Column by column through numpy, so that pyarrow's view of object columns does not get in the way."""
     frame = data if hasattr(data, "columns") else data.to_frame()
@@ -106,7 +124,7 @@ def _from_pandas(data: Any) -> pl.DataFrame:
         elif str(values.dtype) == "category":
             columns[str(name)] = _python_column(values.astype(object).where(values.notna(), None).tolist())
         else:
-            columns[str(name)] = pl.Series(values.to_numpy())
+            columns[str(name)] = _owned(values.to_numpy())
     return pl.DataFrame(columns)
 
 
@@ -114,7 +132,7 @@ def _from_columns(data: Mapping[str, Any]) -> pl.DataFrame:
     columns = {
         name: values
         if isinstance(values, pl.Series)
-        else pl.Series(values)
+        else _owned(values)
         if isinstance(values, np.ndarray) and values.dtype.kind != "O"
         else _python_column(list(values))
         for name, values in data.items()
@@ -125,9 +143,9 @@ def _from_columns(data: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _from_tuples(data: Iterable[Any], names: Sequence[str]) -> pl.DataFrame:
-    rows = [row if isinstance(row, tuple | list) else tuple(row) for row in data]
-    width = len(rows[0]) if rows else 2
+def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int) -> pl.DataFrame:
+    rows = [_row(row, number) for number, row in enumerate(data)]
+    width = len(rows[0]) if rows else min(at_least, len(names))
     for number, row in enumerate(rows):
         if len(row) != width:
             raise DataError(f"row {number} has {len(row)} fields, the first has {width}.", value=row)
@@ -137,15 +155,35 @@ def _from_tuples(data: Iterable[Any], names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame({name: _python_column(list(column)) for name, column in zip(names, columns, strict=False)})
 
 
+def _row(row: Any, number: int) -> Sequence[Any]:
+    if isinstance(row, tuple | list):
+        return row
+    # Text and mappings can be iterated too, but their letters and their keys are not what the caller means.
+    if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+        raise DataError(
+            f"row {number} is no tuple but {type(row).__name__}.",
+            value=row,
+            remedy="Give tuples, or a mapping from column names to arrays.",
+        )
+    return tuple(row)
+
+
+def _owned(values: NDArray[Any]) -> pl.Series:
+    """A series with its own memory: polars would look at the caller's array, which can change under it."""
+    return pl.Series(values.copy())
+
+
 def _python_column(values: list[Any]) -> pl.Series:
     """A series of Python values: polars' own type where it has one, objects where it has none (ids of any kind)."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float, bool, np.float64, np.float32} or kinds == {str} or len(kinds) == 1:
+    # polars would put the value of an Enum in place of its member.
+    plain = not any(issubclass(kind, enum.Enum) for kind in kinds)
+    if plain and (kinds <= {int, float, bool, np.float64, np.float32} or len(kinds) == 1):
         try:
             series = pl.Series(values, strict=False) if kinds <= {int, float} else pl.Series(values)
         except (TypeError, OverflowError, pl.exceptions.PolarsError):
             series = None
-        if series is not None and series.dtype not in (pl.List, pl.Struct, pl.Object) and not series.dtype.is_nested():
+        if series is not None and series.dtype != pl.Object and not series.dtype.is_nested():
             return series
     if None in values:
         raise DataError(f"row {values.index(None)} is blank.", remedy="Fill it, or remove the row.")

@@ -5,6 +5,7 @@ Codes follow the sorted order of the ids, so they depend on which ids there are 
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -14,11 +15,16 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 
-__all__ = ["Codes", "IdMap", "group_order"]
+__all__ = ["Codes", "IdMap", "compact", "group_order", "stable_text"]
 
 Codes = NDArray[np.int32]
 
 MOST_IDS = 2**31 - 1
+
+# Integers are looked up in a table of all integers between the lowest and the highest as long as it is about this
+# many times larger than what is looked up; elsewhere they are hashed.
+TABLE_FACTOR = 4
+CHUNK = 1 << 18
 
 
 class IdMap:
@@ -46,10 +52,10 @@ class IdMap:
         series = as_id_series(ids, what=what)
         if series.dtype == pl.Object:
             distinct = sorted(set(series), key=_sort_key)
-            self._ids = pl.Series(distinct, dtype=pl.Object)
+            self._ids = _object_series(distinct)
             self._code_of: dict[Hashable, int] | None = {key: code for code, key in enumerate(distinct)}
         else:
-            self._ids = series.unique().sort()
+            self._ids = _distinct_integers(series) if series.dtype == pl.Int64 else series.unique().sort()
             self._code_of = None
         if len(self._ids) > MOST_IDS:
             raise DataError(
@@ -99,11 +105,30 @@ class IdMap:
             codes = np.fromiter((-1 if c is None else c for c in found), dtype=np.int32, count=len(found))
         elif len(self._ids) == 0 or series.dtype != self._ids.dtype:
             codes = np.full(len(series), -1, dtype=np.int32)
+        elif series.dtype == pl.Int64 and _fits_table(self._ids[0], self._ids[-1], len(series)):
+            codes = self._look_up(series.to_numpy())
         else:
             numbers = pl.Series(np.arange(len(self._ids), dtype=np.int32))
             codes = series.replace_strict(self._ids, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
         if unknown == "error" and codes.size and codes.min() < 0:
             raise self._unknown(series[int(np.argmin(codes >= 0))])
+        return codes
+
+    def _look_up(self, values: NDArray[np.int64]) -> Codes:
+        """Codes of integers through a table; a chunk at a time, so that it stays in the cache."""
+        low, high = int(self._ids[0]), int(self._ids[-1])
+        table = np.full(high - low + 1, -1, dtype=np.int32)
+        table[self._ids.to_numpy() - low] = np.arange(len(self._ids), dtype=np.int32)
+        codes = np.empty(values.size, dtype=np.int32)
+        for begin in range(0, values.size, CHUNK):
+            part = values[begin : begin + CHUNK]
+            found = codes[begin : begin + CHUNK]
+            if low <= part.min() and part.max() <= high:
+                np.take(table, part - low, out=found)
+            else:
+                inside = (part >= low) & (part <= high)
+                found[:] = -1
+                found[inside] = table[part[inside] - low]
         return codes
 
     def decode(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> list[Any]:
@@ -115,7 +140,7 @@ class IdMap:
         index = np.asarray(codes, dtype=np.int64)
         if self._ids.dtype == pl.Object:
             values = self._ids.to_list()
-            return pl.Series([values[i] for i in index], dtype=pl.Object)
+            return _object_series([values[i] for i in index])
         return self._ids.gather(index)
 
     def _find(self, key: object) -> int | None:
@@ -157,15 +182,36 @@ def as_id_series(ids: Iterable[Hashable] | pl.Series, *, what: str) -> pl.Series
         return series
     if dtype in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
-    if dtype.is_unsigned_integer() and len(series) and int(series.max()) > 2**63 - 1:  # type: ignore[arg-type]
-        raise DataError(
-            f"a {what} id does not fit into 64 bits.", value=series.max(), remedy="Give such ids as text."
-        )
     if dtype.is_integer():
-        return series.cast(pl.Int64)
+        narrow = series.cast(pl.Int64, strict=False)
+        if narrow.null_count():
+            raise DataError(
+                f"a {what} id does not fit into 64 bits.",
+                value=series[int(np.argmax(narrow.is_null().to_numpy()))],
+                remedy="Give such ids as text.",
+            )
+        return narrow
     if dtype == pl.Null:
         return series.cast(pl.String)
     return _series_of_objects(series.to_list())
+
+
+def _fits_table(low: int, high: int, count: int) -> bool:
+    return high - low < TABLE_FACTOR * count + 1024
+
+
+def _distinct_integers(series: pl.Series) -> pl.Series:
+    """The distinct values in order, without a hash table where they lie close together."""
+    if not len(series):
+        return series
+    low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]
+    if not _fits_table(low, high, len(series)):
+        return series.unique().sort()
+    seen = np.zeros(high - low + 1, dtype=bool)
+    values = series.to_numpy()
+    for begin in range(0, values.size, CHUNK):
+        seen[values[begin : begin + CHUNK] - low] = True
+    return pl.Series(np.flatnonzero(seen) + low, dtype=pl.Int64)
 
 
 def _series_of_objects(values: list[Any]) -> pl.Series:
@@ -177,20 +223,68 @@ def _series_of_objects(values: list[Any]) -> pl.Series:
             return pl.Series([int(value) for value in values], dtype=pl.Int64)
         culprit = next(value for value in values if not -(2**63) <= int(value) < 2**63)
         raise DataError("an id does not fit into 64 bits.", value=culprit, remedy="Give such ids as text.")
-    for value in values:
+    for row, value in enumerate(values):
         if value is None or value != value:
-            raise DataError("an id is missing.", value=value, remedy="Remove the row or give it an id.")
+            raise DataError(f"row {row} has no id.", value=value, remedy="Remove the row or give it an id.")
         try:
             hash(value)
         except TypeError:
             raise DataError(
-                "an id is not hashable.", value=value, remedy="Use numbers, text or tuples as ids."
+                f"the id of row {row} is not hashable.",
+                value=value,
+                remedy="Use numbers, text or tuples as ids.",
             ) from None
+    for kind in kinds:
+        if kind.__repr__ is object.__repr__:
+            raise DataError(
+                f"ids of type {kind.__name__} print as an address in memory, which is another one tomorrow.",
+                remedy="Give the type a __repr__ that tells its values apart, or use numbers or text as ids.",
+            )
+    return _object_series(values)
+
+
+def _object_series(values: list[Any]) -> pl.Series:
+    """Objects as they are."""
+    if values and isinstance(values[0], enum.Enum):
+        # From a list, polars would put the value of an Enum in place of its member.
+        return pl.Series(np.fromiter(values, dtype=object, count=len(values)))
     return pl.Series(values, dtype=pl.Object)
 
 
 def _sort_key(value: object) -> tuple[str, str]:
-    return type(value).__name__, repr(value)
+    return type(value).__name__, stable_text(value)
+
+
+def stable_text(value: object) -> str:
+    """What an id prints as, the same in every process: the members of a set come in order.
+
+    Examples
+    --------
+    >>> stable_text(frozenset({"b", "a"}))
+    "{'a', 'b'}"
+    """
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(stable_text, value))) + "}"
+    if type(value) is tuple:
+        return "(" + ", ".join(map(stable_text, value)) + ")"
+    return repr(value)
+
+
+def compact(ids: IdMap, codes: Codes) -> tuple[IdMap, Codes]:
+    """Only the ids that occur, with the codes renumbered.
+
+    Examples
+    --------
+    >>> few, codes = compact(IdMap(["a", "b", "c"]), np.array([2, 0, 2], dtype=np.int32))
+    >>> few.ids(), codes
+    (['a', 'c'], array([1, 0, 1], dtype=int32))
+    """
+    seen = np.zeros(len(ids), dtype=bool)
+    seen[codes] = True
+    if seen.all():
+        return ids, codes
+    renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return IdMap(ids.take(np.flatnonzero(seen)), what=ids.what), renumbered[codes]
 
 
 def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.fingerprints import fingerprint_of_records
-from discreet.data.frames import as_frame, numeric_column, time_column
-from discreet.data.ids import Codes, IdMap, group_order
+from discreet.data.frames import as_frame, as_mask, numeric_column, time_column
+from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.scales import RatingScale
 from discreet.errors import DataError, UsageError
 
@@ -63,6 +63,9 @@ class Interactions:
         The context columns, one row a record.
     catalog_is_public : bool
         Whether the list of items was declared public.
+    may_repeat : bool
+        Whether a user may have several records of one item. It follows from the policy for duplicates, which is
+        public, and not from the records.
 
     Examples
     --------
@@ -88,6 +91,8 @@ class Interactions:
     public_user_columns: frozenset[str]
     name: str
     lineage: tuple[str, ...]
+    may_repeat: bool
+    _repeats: bool
 
     def __init__(
         self,
@@ -166,9 +171,7 @@ class Interactions:
         self.item_table = item_table
         self.public_user_columns = public_user_columns
         self.user_table = _aligned(user_table, user_column, users) if user_table is not None else None
-        if public_user_columns and (
-            self.user_table is None or not public_user_columns <= set(self.user_table.columns)
-        ):
+        if public_user_columns and (self.user_table is None or not public_user_columns <= set(self.user_table.columns)):
             raise UsageError(
                 f"public_user_columns names {sorted(public_user_columns)}, which the table of users does not have."
             )
@@ -193,12 +196,12 @@ class Interactions:
             raise DataError(f"{user.size:,} records are more than one table can hold.", remedy="Split the data.")
         if not _is_sorted(user, item, len(items)):
             by_item, _ = group_order(item, len(items))
-            by_user, _ = group_order(user[by_item], len(users))
-            order = by_item[by_user]
+            by_user, _ = group_order(_taken(user, by_item), len(users))
+            order = _taken(by_item, by_user)
             del by_item, by_user
-            user, item = user[order], item[order]
-            rating = None if rating is None else rating[order]
-            timestamp = None if timestamp is None else timestamp[order]
+            user, item = _taken(user, order), _taken(item, order)
+            rating = None if rating is None else _taken(rating, order)
+            timestamp = None if timestamp is None else _taken(timestamp, order)
             context = context[order] if context.width else context
         if rating is not None:
             rating = rating.astype(np.float32 if scale is None else scale.dtype, copy=False)
@@ -212,8 +215,9 @@ class Interactions:
         repeated = np.zeros(len(self), dtype=bool)
         if len(self):
             repeated[1:] = (self.user[1:] == self.user[:-1]) & (self.item[1:] == self.item[:-1])
-        self.has_duplicates = bool(repeated.any())
-        if not self.has_duplicates or policy == "keep":
+        self.may_repeat = policy == "keep"
+        self._repeats = bool(repeated.any())
+        if not self._repeats or self.may_repeat:
             return
         if policy == "error":
             row = int(np.argmax(repeated))
@@ -222,10 +226,11 @@ class Interactions:
                 f"{self.items.decode([self.item[row]])[0]!r} ({int(repeated.sum()):,} such records in all).",
                 remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
             )
-        keep = _latest(repeated, self.timestamp)
-        part = self._part(keep)
+        part = self._part(_latest(repeated, self.timestamp))
+        # Nothing of the longer records may stay, least of all the fingerprint that naming the part worked out.
+        self.__dict__.clear()
         self.__dict__.update(part.__dict__)
-        self.lineage, self.has_duplicates = (), False
+        self.lineage = ()
 
     # What it is
 
@@ -264,10 +269,6 @@ class Interactions:
         return np.bincount(self.item, minlength=self.n_items)
 
     @cached_property
-    def _by_item(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        return group_order(self.item, self.n_items)
-
-    @cached_property
     def csr(self) -> csr_array:
         """Users × items: ratings, or 1 where there are none; kept duplicates are summed."""
         from scipy.sparse import csr_array
@@ -275,7 +276,7 @@ class Interactions:
         matrix = csr_array(
             (self._matrix_values, self.item, self.user_starts), shape=(self.n_users, self.n_items), copy=False
         )
-        if self.has_duplicates:
+        if self._repeats:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         return matrix
@@ -283,14 +284,7 @@ class Interactions:
     @cached_property
     def csc(self) -> csc_array:
         """The same matrix by item."""
-        from scipy.sparse import csc_array
-
-        if self.has_duplicates:
-            return self.csr.tocsc()
-        order, starts = self._by_item
-        return csc_array(
-            (self._matrix_values[order], self.user[order], starts), shape=(self.n_users, self.n_items), copy=False
-        )
+        return self.csr.tocsc()
 
     @property
     def _matrix_values(self) -> NDArray[np.floating]:
@@ -307,7 +301,7 @@ class Interactions:
                 "timestamp": self.timestamp,
                 **{name: self.context[name] for name in sorted(self.context.columns)},
             },
-            repeats=self.has_duplicates,
+            repeats=self._repeats,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -341,10 +335,7 @@ class Interactions:
 
         The part remembers where it came from, so the ledger charges what is done with it to the whole.
         """
-        mask = np.asarray(keep(self.to_frame()) if callable(keep) else keep, dtype=bool)
-        if mask.shape != (len(self),):
-            raise UsageError(f"the mask has shape {mask.shape}; there are {len(self)} records.")
-        return self._part(mask)
+        return self._part(as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self)))
 
     def sample_users(self, n: int, *, seed: int) -> Interactions:
         """All records of ``n`` users chosen at random. For experiments: it releases nothing and protects nothing."""
@@ -352,32 +343,73 @@ class Interactions:
 
         return self.filter(choose_users(self.n_users, n, seed=seed)[self.user])
 
-    def with_catalog(self, items: Any, *, item: str = "item_id") -> Interactions:
+    def with_catalog(
+        self, items: Any, *, item: str = "item_id", unknown: Literal["error", "drop"] = "error"
+    ) -> Interactions:
         """The same records with a public catalog: a table, a list of ids, or ``"observed"``.
 
         ``"observed"`` declares that it is public knowledge which items occur. That is a statement about the world
         (a shop's range is public; that somebody visited a private address is not), and nobody can check it for you.
+
+        Records of items that are not in the catalog are an error, or dropped.
         """
-        catalog, table = _side_table(items, item, what="item") if not isinstance(items, str) else (self.items, None)
+        if unknown not in ("error", "drop"):
+            raise UsageError(f"unknown={unknown!r}?", remedy="Choose 'error' or 'drop'.")
         if isinstance(items, str) and items != "observed":
             raise UsageError(f"a catalog cannot be {items!r}.", remedy='Give the ids, a table, or "observed".')
-        assert catalog is not None
-        codes = catalog.encode(self.items.series)
+        seen, codes = compact(self.items, self.item)
+        catalog, table = (seen, None) if isinstance(items, str) else _side_table(items, item, what="item")
+        if catalog is None:
+            raise UsageError("there is no catalog in None.", remedy='Give the ids, a table, or "observed".')
+        known = catalog.encode(seen.series, unknown="mark" if unknown == "drop" else "error") >= 0
+        if not known.all():
+            return self.filter(known[codes]).with_catalog(items, item=item)
+        if table is None and self.item_table is not None:
+            table = _aligned(self.item_table.with_columns(self.items.series.alias(item)), item, catalog)
         whole = self._copy()
         whole._set_columns(
-            self.users, catalog, self.user, codes[self.item], self.rating, self.timestamp, self.context, self.scale
+            self.users,
+            catalog,
+            self.user,
+            catalog.encode(seen.series)[codes],
+            self.rating,
+            self.timestamp,
+            self.context,
+            self.scale,
         )
-        whole.catalog_is_public, whole.item_table = True, table if table is not None else self.item_table
+        whole.catalog_is_public, whole.item_table = True, table
         return whole
+
+    def emptied(self) -> Interactions:
+        """No records, the same public facts: what an estimate may look at."""
+        return self._part(np.zeros(len(self), dtype=bool))
+
+    def without_repeats(self) -> Interactions:
+        """The same records, known to hold each user and item once."""
+        if self._repeats:
+            raise DataError("a user has several records of one item.", remedy="Choose one of them first.")
+        twin = self._copy()
+        twin.may_repeat = False
+        return twin
+
+    def with_ratings(self, rating: NDArray[np.floating], scale: RatingScale | None) -> Interactions:
+        """The same records with other ratings, in the same order."""
+        _check_ratings(rating, scale)
+        twin = self._copy()
+        twin._set_columns(
+            self.users, self.items, self.user, self.item, rating.copy(), self.timestamp, self.context, scale
+        )
+        twin.lineage = (*self.lineage, self.fingerprint)
+        return twin
 
     def _part(self, mask: NDArray[np.bool_]) -> Interactions:
         """Records under the mask; users without records go, items go only when the catalog is not public."""
         part = self._copy()
         user, item = self.user[mask], self.item[mask]
-        users, user = _compact(self.users, user)
+        users, user = compact(self.users, user)
         items = self.items
         if not self.catalog_is_public:
-            items, item = _compact(items, item)
+            items, item = compact(items, item)
         part._set_columns(
             users,
             items,
@@ -391,7 +423,7 @@ class Interactions:
         if self.user_table is not None:
             part.user_table = self.user_table[self.users.encode(users.series)]
         repeated = (part.user[1:] == part.user[:-1]) & (part.item[1:] == part.item[:-1])
-        part.has_duplicates = bool(repeated.any())
+        part._repeats = bool(repeated.any())
         part.lineage = (*self.lineage, self.fingerprint)
         return part
 
@@ -484,21 +516,16 @@ def _aligned(frame: pl.DataFrame, column: str, ids: IdMap) -> pl.DataFrame:
     return table
 
 
-def _compact(ids: IdMap, codes: Codes) -> tuple[IdMap, Codes]:
-    """Only the ids that occur, with the codes renumbered."""
-    seen = np.zeros(len(ids), dtype=bool)
-    seen[codes] = True
-    if seen.all():
-        return ids, codes
-    renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return IdMap(ids.take(np.flatnonzero(seen)), what=ids.what), renumbered[codes]
-
-
 def _is_sorted(user: Codes, item: Codes, n_items: int) -> bool:
     if user.size < 2:
         return True
     rising = user[1:] > user[:-1]
     return bool(np.all(rising | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1]))))
+
+
+def _taken(column: NDArray[Any], order: NDArray[np.int32]) -> NDArray[Any]:
+    """The column in another order. polars does it with all cores, numpy with one."""
+    return pl.Series(column).gather(pl.Series(order)).to_numpy()
 
 
 def _latest(repeated: NDArray[np.bool_], timestamp: NDArray[np.int64] | None) -> NDArray[np.bool_]:
@@ -507,12 +534,10 @@ def _latest(repeated: NDArray[np.bool_], timestamp: NDArray[np.int64] | None) ->
     keep[:-1] = ~repeated[1:]
     if timestamp is None:
         return keep
-    begins = np.flatnonzero(~repeated)
-    ends = np.append(begins[1:], repeated.size)
-    for begin, end in zip(begins[ends - begins > 1], ends[ends - begins > 1], strict=True):
-        run = timestamp[begin:end]
-        keep[begin:end] = False
-        keep[end - 1 - int(np.argmax(run[::-1]))] = True
+    run = np.cumsum(~repeated) - 1
+    latest = np.flatnonzero(timestamp == np.maximum.reduceat(timestamp, np.flatnonzero(~repeated))[run])
+    keep[:] = False
+    keep[latest[np.append(run[latest][1:] != run[latest][:-1], True)]] = True
     return keep
 
 
@@ -528,5 +553,3 @@ def _quantiles(counts: NDArray[np.int64]) -> dict[str, float]:
         "max": int(counts.max()),
         "mean": float(counts.mean()),
     }
-
-

@@ -76,7 +76,7 @@ class RatingScale:
         low, high = float(self.low), float(self.high)
         inside = (ratings >= low) & (ratings <= high)
         if self.step is not None:
-            steps = (ratings - low) / float(self.step)
+            steps = (np.where(inside, ratings, low) - low) / float(self.step)
             inside &= np.abs(steps - np.rint(steps)) <= 1e-4
         return inside
 

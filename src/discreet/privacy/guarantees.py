@@ -59,7 +59,8 @@ class Guarantee:
     >>> from fractions import Fraction
     >>> promise = Guarantee(Pure(Fraction(1, 2)), Unit(), Standing.PROVED, "Laplace mechanism", "a noisy total")
     >>> print(promise)
-    PROVED (Laplace mechanism): releasing a noisy total keeps ε = 0.5 for the whole history of one user, present or absent.
+    PROVED (Laplace mechanism): releasing a noisy total keeps ε = 0.5
+    for the whole history of one user, present or absent.
     """
 
     loss: Loss

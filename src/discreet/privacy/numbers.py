@@ -15,8 +15,8 @@ from functools import lru_cache
 from discreet.errors import UsageError
 
 __all__ = [
-    "Real",
     "Rational",
+    "Real",
     "as_fraction",
     "as_positive",
     "as_probability",
@@ -164,6 +164,7 @@ def exp_minus(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     up = Context(prec=digits + 8, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
     numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
     least, most = down.divide(numerator, denominator), up.divide(numerator, denominator)
-    low = down.next_minus(down.exp(-most))
-    high = up.next_plus(up.exp(-least))
+    # copy_negate, not the minus sign: that would round to the precision of the caller's context.
+    low = down.next_minus(down.exp(most.copy_negate()))
+    high = up.next_plus(up.exp(least.copy_negate()))
     return Fraction(max(low, Decimal(0))), Fraction(min(high, Decimal(1)))

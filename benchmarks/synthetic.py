@@ -1,0 +1,48 @@
+"""How long it takes to make synthetic worlds, up to the size of MovieLens 25M; the target is two minutes and 6 GiB.
+
+python benchmarks/synthetic.py            films at 0.1, 1 and 25 million ratings, and the other worlds
+python benchmarks/synthetic.py --quick    without the large ones
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+from discreet.data import synthetic
+
+SMALL: dict[str, Callable[[], Any]] = {
+    "films, as they come": lambda: synthetic.films(seed=7),
+    "films, 1 M ratings": lambda: synthetic.films(users=6_000, items=3_700, records=1_000_000, seed=7),
+    "check-ins, 1 M visits": lambda: synthetic.checkins(users=20_000, items=5_000, records=1_000_000, seed=7),
+    "tags, 1 M triples": lambda: synthetic.tags(
+        users=10_000, resources=50_000, vocabulary=5_000, records=1_000_000, seed=7
+    ),
+    "survey, 1 M rows": lambda: synthetic.survey(households=430_000, seed=7),
+}
+LARGE: dict[str, Callable[[], Any]] = {
+    "films, 25 M ratings": lambda: synthetic.films(users=162_000, items=59_000, records=25_000_000, seed=7),
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="leave the large worlds out")
+    worlds = SMALL if parser.parse_args(arguments).quick else {**SMALL, **LARGE}
+
+    print(f"{'world':<24}{'records':>12}{'seconds':>9}{'M/s':>7}{'peak GiB':>10}")
+    for name, make in worlds.items():
+        begin = time.perf_counter()
+        world = make()
+        seconds = time.perf_counter() - begin
+        # The peak is of the whole process so far: the last and largest world is the one that it tells of.
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{name:<24}{len(world):>12,}{seconds:>9.2f}{len(world) / seconds / 1e6:>7.2f}{peak:>10.2f}", flush=True)
+        del world
+
+
+if __name__ == "__main__":
+    main()

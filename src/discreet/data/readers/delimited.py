@@ -1,0 +1,213 @@
+"""Delimited text, strictly: every line becomes exactly one record of typed columns, or the file is refused.
+
+polars parses; what it returns is believed only if it can be counted to hold one whole record for each line. A plain
+file goes through at once, any other a block at a time, and a block that polars does not understand goes to
+``careful``, which reads line by line and either understands or names the culprit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.readers.careful import careful_parse, match_header
+from discreet.data.readers.files import blocks, first_line
+from discreet.data.readers.layout import UNIT_SEPARATOR, Column, Layout, NotNumbers
+from discreet.data.readers.records import Places, Records
+from discreet.data.readers.shape import (
+    count,
+    ids_may_hide,
+    is_ascii,
+    quotes_are_regular,
+    record_ends,
+    record_lines,
+)
+from discreet.errors import DataError
+
+__all__ = ["fast_parse", "read_delimited"]
+
+
+def read_delimited(path: Path, layout: Layout) -> Records:
+    """All records of a file.
+
+    Raises
+    ------
+    DataError
+        With file, line, column and value of the first thing that is not as the layout says.
+    """
+    try:
+        return _read_at_once(path, layout) or _read(path, layout)
+    except NotNumbers as found:
+        as_text = (replace(c, kind="text") if c.name in found.names else c for c in layout.columns)
+        return read_delimited(path, replace(layout, columns=tuple(as_text)))
+
+
+def _read(path: Path, layout: Layout) -> Records:
+    fields = None if layout.header else layout.columns
+    parts: dict[str, list[pl.Series]] = {}
+    places, row = Places(), 0
+    for block in blocks(path, encoding=layout.encoding, quoted=layout.quoted, whole=layout.escaped):
+        text, line = _plain(block.text, layout, path, block.first_line), block.first_line
+        if fields is None:
+            head, _, text = text.partition(b"\n")
+            fields, line = match_header(head.decode(), layout, path), line + 1
+        if not text:
+            continue
+        parsed = fast_parse(text, fields, layout)
+        if parsed is None:
+            parsed = careful_parse(text, fields, layout, path=path, first_line=line)
+        frame, lines = parsed
+        if lines is None:
+            places.add(row, path, line)
+        else:
+            places.add_lines(row, path, lines + line)
+        for name in frame.columns:
+            parts.setdefault(name, []).append(frame[name])
+        row += frame.height
+    if not row:
+        raise DataError("there is a header, but no record.", file=path, line=1, remedy="Check the file.")
+    # Column by column, so that no more than one of them is held twice.
+    return Records(pl.DataFrame([pl.concat(parts.pop(name), rechunk=True) for name in list(parts)]), places)
+
+
+def _read_at_once(path: Path, layout: Layout) -> Records | None:
+    """The whole file from the disk by polars with all its threads: the fastest way, for plain files only.
+
+    None when the file is not plain, or when it cannot be shown that every record is whole and every value good.
+    """
+    if len(layout.separator) > 1 or layout.escaped or not path.is_file() or path.stat().st_size < 3:
+        return None
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as mapped:
+        raw = np.frombuffer(mapped, dtype=np.uint8)
+        try:
+            return _read_mapped(path, layout, mapped, raw)
+        finally:
+            del raw
+
+
+def _read_mapped(path: Path, layout: Layout, mapped: mmap, raw: NDArray[np.uint8]) -> Records | None:
+    if mapped[:2] == b"\x1f\x8b" or mapped.find(b"\0") >= 0 or (layout.quoted and mapped.find(b'"') >= 0):
+        return None
+    fields = layout.columns
+    if layout.header:
+        fields = match_header(first_line(path), layout, path)
+    text = any(column.kind == "text" for column in fields)
+    if text and not is_ascii(raw):
+        return None
+    frame = _by_polars(path, fields, layout, quotes=False, skip_lines=int(layout.header))
+    records = count(raw, b"\n") + (mapped[-1:] != b"\n") - layout.header
+    if frame is None or frame.height != records or not _is_sound(frame, fields):
+        return None
+    if any(column.blank for column in fields) and count(raw, layout.separator_byte) != (
+        (records + layout.header) * (len(fields) - 1)
+    ):
+        return None
+    if any(column.kind == "id" for column in fields) and ids_may_hide(mapped, layout.separator_byte):
+        return None
+    places = Places()
+    places.add(0, path, 1 + layout.header)
+    return Records(frame.rechunk(), places)
+
+
+def fast_parse(
+    text: bytes, fields: Sequence[Column], layout: Layout
+) -> tuple[pl.DataFrame, NDArray[np.int64] | None] | None:
+    """The records of a block by polars, and their lines after the first where these are not simply 0, 1, 2 …
+
+    None when it cannot be shown that every record is whole and every value good.
+    """
+    raw, separator = np.frombuffer(text, dtype=np.uint8), layout.separator_byte
+    quotes = layout.quoted and b'"' in text
+    if quotes and not quotes_are_regular(raw, separator):
+        return None
+    ends = record_ends(raw) if quotes else None
+    records, lines = text.count(b"\n"), None
+    if ends is not None and ends.size != records:
+        records, lines = ends.size, record_lines(raw, ends)
+    frame = _by_polars(text, fields, layout, quotes=quotes)
+    if frame is None or frame.height != records or not _is_sound(frame, fields):
+        return None
+    # Where a field may be blank, a missing one would look just like it: count the separators.
+    if any(column.blank for column in fields):
+        separators = record_ends(raw, separator).size if quotes else text.count(separator)
+        if separators != records * (len(fields) - 1):
+            return None
+    if any(column.kind == "id" for column in fields) and ids_may_hide(text, separator):
+        _refuse_disguised_ids(text, fields, layout, quotes=quotes)
+    return frame, lines
+
+
+def _by_polars(
+    source: bytes | Path, fields: Sequence[Column], layout: Layout, *, quotes: bool, skip_lines: int = 0
+) -> pl.DataFrame | None:
+    wanted = [index for index, column in enumerate(fields) if column.name]
+    try:
+        frame = pl.read_csv(
+            source,
+            has_header=False,
+            skip_lines=skip_lines,
+            schema={str(index): column.dtype for index, column in enumerate(fields)},
+            columns=wanted,
+            separator=layout.separator_byte.decode(),
+            quote_char='"' if quotes else None,
+            null_values={str(index): fields[index].null for index in wanted if fields[index].null} or None,
+            glob=False,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    return frame.rename({str(index): fields[index].name for index in wanted})
+
+
+def _is_sound(frame: pl.DataFrame, fields: Sequence[Column]) -> bool:
+    for column in fields:
+        if not column.name:
+            continue
+        values = frame[column.name]
+        if values.null_count() and not column.blank:
+            return False
+        if column.kind == "number" and not values.is_finite().all():
+            return False
+        if column.kind == "text" and not column.blank and not (values.str.len_bytes() > 0).all():
+            return False
+    return True
+
+
+def _refuse_disguised_ids(text: bytes, fields: Sequence[Column], layout: Layout, *, quotes: bool) -> None:
+    ids = [replace(c, kind="text", blank=True) if c.kind == "id" else Column("", blank=True) for c in fields]
+    frame = _by_polars(text, ids, layout, quotes=quotes)
+    assert frame is not None  # it has just been read with the same shape
+    hidden = {name for name in frame.columns if not frame[name].str.contains(r"^(?:0|-?[1-9][0-9]*)$").all()}
+    if hidden:
+        raise NotNumbers(hidden)
+
+
+def _plain(text: bytes, layout: Layout, path: Path, line: int) -> bytes:
+    """The same lines without backslashes, and with one byte as the separator."""
+    if layout.escaped and b"\\" in text:
+        text = re.sub(rb"\\(.)", _unescaped_quoted if layout.quoted else _unescaped, text, flags=re.DOTALL)
+    if len(layout.separator) > 1:
+        place = text.find(UNIT_SEPARATOR)
+        if place >= 0:
+            raise DataError(
+                "there is a control character (0x1f), so this is not a text file.",
+                file=path,
+                line=line + text.count(b"\n", 0, place),
+            )
+        text = text.replace(layout.separator.encode(), UNIT_SEPARATOR)
+    return text
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    # As MySQL writes: \N is NULL, and an escaped tab or newline is part of the value.
+    return {b"\t": b" ", b"\n": b" ", b"N": b"\\N"}.get(match[1], match[1])
+
+
+def _unescaped_quoted(match: re.Match[bytes]) -> bytes:
+    return b'""' if match[1] == b'"' else _unescaped(match)

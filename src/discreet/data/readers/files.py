@@ -1,0 +1,232 @@
+"""From a file on disk to blocks of whole lines in UTF-8: gzip, encodings and damaged bytes end here.
+
+Blocks keep memory bounded whatever the size of the file, and know the number of their first line, so that every
+later complaint can name the line as an editor shows it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from discreet.data.readers.shape import record_ends
+from discreet.errors import DataError, UsageError
+
+__all__ = ["Block", "blocks", "first_line"]
+
+BLOCK_BYTES = 1 << 25
+HEAD_BYTES = 1 << 16
+
+_NOT_TEXT = {
+    b"PK\x03\x04": ("a zip archive", "Unpack it and give the folder."),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook", "Save it as CSV."),
+    b"BZh": ("a bzip2 archive", "Unpack it with bunzip2."),
+    b"\xfd7zXZ": ("an xz archive", "Unpack it with unxz."),
+    b"\x28\xb5\x2f\xfd": ("a zstd archive", "Unpack it with unzstd."),
+    b"PAR1": ("a Parquet file", "Read it with format='parquet'."),
+    b"ARROW1": ("an Arrow file", "Read it with format='arrow'."),
+    b"\xff\xfe": ("UTF-16 text", "Give encoding='utf-16'."),
+    b"\xfe\xff": ("UTF-16 text", "Give encoding='utf-16'."),
+}
+
+# In these an ASCII chunk means itself, so it need not be decoded to be known as good.
+_ASCII_SUPERSETS = ("utf-8", "ascii", "iso8859-1", "cp1252")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole lines of a file, in UTF-8, each ended by a newline.
+
+    Parameters
+    ----------
+    text
+        The lines. Never empty.
+    first_line
+        Number of the first of them in the file, from 1.
+    lines
+        How many there are.
+    """
+
+    text: bytes
+    first_line: int
+    lines: int
+
+
+def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: bool = False) -> Iterator[Block]:
+    """The lines of a file, a block at a time. Blank lines at the end of the file are left out.
+
+    Parameters
+    ----------
+    encoding
+        Any text codec of Python. ``"latin-1"`` means that the format is defined so; a copy that somebody has turned
+        into valid UTF-8 is recognized as such.
+    quoted
+        Whether a newline between double quotes belongs to the field.
+    whole
+        Give the file as one block.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, empty, damaged, binary, or not in this encoding.
+    """
+    rest, line, empty = b"", 1, True
+    for chunk in _utf8_chunks(path, _settled(path, encoding), size=-1 if whole else BLOCK_BYTES):
+        _refuse_binary(chunk, path, line + rest.count(b"\n"))
+        rest = rest + chunk if rest else chunk
+        end = 0 if whole else _end_of_records(rest, quoted=quoted)
+        if end:
+            text, rest = rest[:end], rest[end:]
+            lines = text.count(b"\n")
+            yield Block(text, line, lines)
+            line, empty = line + lines, False
+    text = rest.rstrip(b"\r\n")
+    if text:
+        yield Block(text + b"\n", line, text.count(b"\n") + 1)
+    elif empty:
+        raise DataError("the file is empty.", file=path, remedy="Check that it was downloaded completely.")
+
+
+def first_line(path: Path, *, encoding: str = "utf-8") -> str:
+    """The first line of a file without its end, as far as it can be made out: for guessing what the file is."""
+    with _open(path) as stream:
+        head = _read(stream, path, HEAD_BYTES)
+    text = head.decode(_codec(encoding), errors="replace").removeprefix("\ufeff")
+    return text.partition("\n")[0].rstrip("\r")
+
+
+def _end_of_records(text: bytes, *, quoted: bool) -> int:
+    """Where to cut so that only whole records stand before."""
+    end = text.rfind(b"\n") + 1
+    if quoted and b'"' in text:
+        ends = record_ends(np.frombuffer(text, dtype=np.uint8))
+        end = int(ends[-1]) + 1 if ends.size else 0
+    # Blank lines here may be the end of the file: they wait for what follows.
+    body = len(text[:end].rstrip(b"\r\n"))
+    return text.find(b"\n", body) + 1 if body else 0
+
+
+# Bytes
+
+
+def _open(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked when it is gzip: known by its first bytes, whatever its name."""
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(2)
+        return cast("IO[bytes]", gzip.open(path, "rb")) if magic == b"\x1f\x8b" else path.open("rb")
+    except FileNotFoundError:
+        raise DataError("there is no such file.", file=path, remedy="Check the path.") from None
+    except IsADirectoryError:
+        raise DataError("this is a folder, not a file.", file=path, remedy="Name the file in it.") from None
+    except OSError as error:
+        raise DataError(f"the file cannot be opened: {error.strerror}.", file=path) from None
+
+
+def _read(stream: IO[bytes], path: Path, size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise DataError(
+            "the gzip data are damaged or cut off.", file=path, remedy="Download or copy the file again."
+        ) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", file=path) from None
+
+
+def _refuse_binary(text: bytes, path: Path, line: int) -> None:
+    place = text.find(b"\0")
+    if place >= 0:
+        begin = text.rfind(b"\n", 0, place) + 1
+        raise DataError(
+            "there is a NUL byte, so this is not a text file.",
+            file=path,
+            line=line + text.count(b"\n", 0, place),
+            value=text[begin : place + 8],
+            remedy="Check that the file was downloaded or copied completely, and as text.",
+        )
+
+
+def _refuse_archives(head: bytes, path: Path) -> None:
+    for magic, (what, remedy) in _NOT_TEXT.items():
+        if head.startswith(magic):
+            raise DataError(f"this is {what}.", file=path, line=1, value=head[:8], remedy=remedy)
+
+
+# Encodings
+
+
+def _codec(encoding: str) -> str:
+    try:
+        b"".decode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, UnicodeError, TypeError):
+        raise UsageError(f"there is no text encoding {encoding!r}.", remedy="Try 'utf-8' or 'latin-1'.") from None
+
+
+def _settled(path: Path, encoding: str) -> str:
+    codec = _codec(encoding)
+    return "utf-8" if codec == "iso8859-1" and _is_utf8(path) else codec
+
+
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _open(path) as stream:
+        try:
+            while chunk := _read(stream, path, BLOCK_BYTES):
+                if not chunk.isascii() or decoder.getstate()[0]:
+                    decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _utf8_chunks(path: Path, codec: str, size: int) -> Iterator[bytes]:
+    """The file as UTF-8, checked; a chunk ends anywhere but inside a character."""
+    decoder = codecs.getincrementaldecoder(codec)()
+    offset, begun, last = 0, False, False
+    with _open(path) as stream:
+        while not last:
+            raw = _read(stream, path, size)
+            last = not raw or size < 0
+            if not offset and not codec.startswith(("utf-16", "utf-32")):
+                _refuse_archives(raw, path)
+            kept = decoder.getstate()[0]
+            if codec in _ASCII_SUPERSETS and raw.isascii() and not kept:
+                text = raw
+            else:
+                try:
+                    text = decoder.decode(raw, final=last).encode()
+                except UnicodeError as error:
+                    raise _wrong_encoding(path, error, offset - len(kept), codec) from None
+            offset += len(raw)
+            if text and not begun:
+                text, begun = text.removeprefix(b"\xef\xbb\xbf"), True
+            if text:
+                yield text
+
+
+def _wrong_encoding(path: Path, error: UnicodeError, offset: int, codec: str) -> DataError:
+    """Name the line of the first bad byte; what stands before ``offset`` is read once more to count its lines."""
+    remedy = "The file is in another encoding, or mixes several: give encoding='latin-1', or convert it."
+    if not isinstance(error, UnicodeDecodeError):
+        return DataError(f"the file is not {codec}.", file=path, remedy=remedy)
+    with _open(path) as stream:
+        before = _read(stream, path, offset) if offset else b""
+    seen, place = before + error.object[: error.start + 16], len(before) + error.start
+    begin = seen.rfind(b"\n", 0, place) + 1
+    return DataError(
+        f"byte 0x{seen[place : place + 1].hex()} at position {place - begin + 1} of the line is not {codec}.",
+        file=path,
+        line=seen.count(b"\n", 0, place) + 1,
+        value=seen[begin:].partition(b"\n")[0][-60:],
+        remedy=remedy,
+    )

@@ -1,0 +1,94 @@
+"""What a delimited file looks like: its columns and the way they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+__all__ = ["Column", "Layout", "NotNumbers", "skipped"]
+
+Kind = Literal["integer", "number", "id", "text"]
+
+# Stands in for separators of several characters, which polars does not know; no text file holds it.
+UNIT_SEPARATOR = b"\x1f"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a file.
+
+    Parameters
+    ----------
+    name
+        What to call it; without a name it is read over.
+    kind
+        ``"integer"``; ``"number"``, which is finite; ``"text"``; or ``"id"``: integers when all are written the plain
+        way, else text, so that no two ids that are spelled differently become one.
+    headers
+        What the header may call it, when not ``name``; case does not matter.
+    blank
+        Whether it may be left blank. It is then null.
+    optional
+        Whether a file may lack it, where there is a header.
+    null
+        What is written for blank, such as ``NULL``.
+    """
+
+    name: str
+    kind: Kind = "text"
+    headers: tuple[str, ...] = ()
+    blank: bool = False
+    optional: bool = False
+    null: str = ""
+
+    @property
+    def dtype(self) -> Any:
+        return {"number": pl.Float64, "text": pl.String}.get(self.kind, pl.Int64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is written.
+
+    Parameters
+    ----------
+    columns
+        The columns in their order; with a header, those that are wanted.
+    separator
+        One character or several.
+    header
+        Whether the first line names the columns.
+    quoted
+        Whether fields may stand in double quotes (and then hold separators, newlines and doubled quotes).
+    escaped
+        Whether a backslash takes its special meaning from the character that follows.
+    encoding
+        The encoding that the format declares.
+    """
+
+    columns: tuple[Column, ...]
+    separator: str = ","
+    header: bool = False
+    quoted: bool = False
+    escaped: bool = False
+    encoding: str = "utf-8"
+
+    @property
+    def separator_byte(self) -> bytes:
+        """The one byte that separates fields once separators of several characters are replaced."""
+        return self.separator.encode() if len(self.separator) == 1 else UNIT_SEPARATOR
+
+
+class NotNumbers(Exception):  # noqa: N818 -- never leaves this package
+    """Id columns that are not all plain integers: to be read again as text."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+        super().__init__(", ".join(sorted(names)))
+
+
+def skipped(count: int) -> tuple[Column, ...]:
+    """Columns that are there, but not wanted."""
+    return (Column("", blank=True),) * count

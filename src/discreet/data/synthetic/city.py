@@ -1,0 +1,217 @@
+"""A world of check-ins: people who return to their places, weekdays that matter, and a few who never stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ids import Codes
+from discreet.data.interactions import Interactions
+from discreet.data.splits import seeded
+from discreet.data.synthetic.drawing import (
+    WeightedRows,
+    check_size,
+    long_tail,
+    numbered,
+    owners,
+    shared_out,
+    zipf_weights,
+)
+from discreet.data.synthetic.names import PLACE_KINDS, place_names
+
+__all__ = ["WEEKDAYS", "CheckinTruth", "checkin_world", "checkins"]
+
+Floats = NDArray[np.floating]
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+# Share of the visits on each day from Monday to Sunday, usual hour, share of the places, and draw beside other kinds.
+_KINDS: dict[str, tuple[tuple[int, ...], int, float, float]] = {
+    "Bar": ((4, 5, 8, 12, 28, 32, 11), 21, 0.10, 1.2),
+    "Cafe": ((13, 13, 13, 14, 15, 17, 15), 10, 0.14, 1.3),
+    "Church": ((2, 2, 4, 2, 3, 10, 77), 10, 0.04, 0.6),
+    "Cinema": ((9, 14, 10, 10, 19, 23, 15), 20, 0.03, 1.5),
+    "Gym": ((19, 17, 18, 16, 11, 11, 8), 18, 0.07, 1.2),
+    "Market": ((11, 11, 12, 13, 18, 25, 10), 17, 0.13, 1.5),
+    "Museum": ((2, 11, 12, 13, 14, 25, 23), 14, 0.04, 0.8),
+    "Office": ((21, 21, 20, 19, 16, 2, 1), 9, 0.14, 1.0),
+    "Park": ((8, 8, 8, 9, 11, 27, 29), 15, 0.08, 1.1),
+    "Restaurant": ((8, 9, 11, 13, 20, 23, 16), 19, 0.17, 1.0),
+    "Stadium": ((2, 7, 10, 6, 10, 40, 25), 18, 0.01, 3.0),
+    "Station": ((17, 17, 17, 17, 17, 8, 7), 8, 0.05, 4.0),
+}
+_DISTRICTS = ("Old Town", "Harbor", "University", "North Side", "Garden Hill", "Mill Quarter", "Riverside", "West End")
+
+FAVORITES = 25  # places that a person returns to
+HABIT = 0.85  # share of the visits that go to them
+NEARBY = 0.75  # share of the favorites in one's own district
+MONDAY, WEEKS = 1_333_324_800, 46  # 2 April 2012
+HEAVY = (200, 60, 20)  # visits of the three heaviest users, in medians
+
+
+@dataclass(frozen=True)
+class CheckinTruth:
+    """What made the visits. Arrays follow the codes of the data.
+
+    Attributes
+    ----------
+    popularity
+        Probability of each place among the visits that no habit explains; sums to one.
+    weekday
+        Probability of Monday to Sunday for a visit of each place; one row a place.
+    favorites
+        The places that each user returns to, the dearest first; one row a user. A place may stand there twice.
+    favorite_weights
+        How often the first, the second … favorite is chosen; the same for everybody; sums to one.
+    heavy
+        Codes of the users with enormous contributions.
+    """
+
+    popularity: Floats
+    weekday: Floats
+    favorites: Codes
+    favorite_weights: Floats
+    heavy: Codes
+
+    def visit(self, user: NDArray[np.integer]) -> Floats:
+        """Probability of each place to be where a visit goes; one row a user."""
+        user = np.atleast_1d(user)
+        chosen = np.tile((1 - HABIT) * self.popularity, (user.size, 1))
+        rows = np.repeat(np.arange(user.size), FAVORITES)
+        habit = np.tile(HABIT * self.favorite_weights, user.size)
+        np.add.at(chosen, (rows, self.favorites[user].ravel()), habit)
+        return chosen
+
+
+def checkins(*, users: int = 2_000, items: int = 400, records: int | None = None, seed: int) -> Interactions:
+    """Visits of places, repeats kept, each with its time and weekday.
+
+    Parameters
+    ----------
+    users, items
+        How many people and places.
+    records
+        How many visits; unless told, sixty a user.
+    seed
+        The same seed gives the same world.
+
+    Notes
+    -----
+    Most visits go to a few favorites, most of them in one's own district; the weekday follows the kind of the place.
+    Three users visit 200, 60 and 20 times as often as the median, as far as a fifth of all records reaches: what a
+    cap on contributions is for. The list of places is public; the district where a user lives is not.
+
+    Examples
+    --------
+    >>> checkins(users=100, items=50, seed=7)
+    Interactions('checkins': 6,000 records, 100 users, 50 items, times, weekday)
+    """
+    return checkin_world(users=users, items=items, records=records, seed=seed)[0]
+
+
+def checkin_world(
+    *, users: int = 2_000, items: int = 400, records: int | None = None, seed: int
+) -> tuple[Interactions, CheckinTruth]:
+    """The same visits as ``checkins``, and the truth behind them."""
+    n_users, n_items = check_size(users, "users", least=1), check_size(items, "items", least=1)
+    n_records = 60 * n_users if records is None else check_size(records, "records", least=n_users)
+    generator = seeded(seed, "checkins")
+
+    kind, district, truth, home = _city(n_users, n_items, generator)
+    counts, heavy = _activity(n_users, n_records, generator)
+    truth = CheckinTruth(**truth, heavy=heavy)
+    user = owners(counts)
+    item = _places(user, truth, generator)
+    weekday = WeightedRows(truth.weekday).draw(item, generator)
+    timestamp = _times(weekday, kind[item], generator)
+
+    place_ids, user_ids = numbered("place-", n_items), numbered("u", n_users)
+    names = pl.Series(list(_DISTRICTS))
+    data = Interactions(
+        {
+            "user_id": user_ids.gather(user),
+            "item_id": place_ids.gather(item),
+            "timestamp": timestamp,
+            "weekday": pl.Series(WEEKDAYS, dtype=pl.Enum(WEEKDAYS)).gather(weekday),
+        },
+        context=["weekday"],
+        duplicates="keep",
+        items=pl.DataFrame(
+            {
+                "item_id": place_ids,
+                "title": place_names(kind),
+                "kind": pl.Series(list(_KINDS)).gather(kind),
+                "district": names.gather(district),
+            }
+        ),
+        users=pl.DataFrame({"user_id": user_ids, "home": names.gather(home)}),
+        name="checkins",
+    )
+    return data, truth
+
+
+def _city(
+    n_users: int, n_items: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray], NDArray[np.int64]]:
+    """Kinds and districts of the places, the lasting part of the truth, and where the users live."""
+    assert tuple(_KINDS) == tuple(PLACE_KINDS)
+    days, _, shares, draw = (np.array(column, dtype=float) for column in zip(*_KINDS.values(), strict=True))
+    kind = generator.choice(len(_KINDS), n_items, p=shares / shares.sum())
+    district = generator.integers(0, len(_DISTRICTS), n_items)
+    popularity = zipf_weights(n_items, exponent=0.9, shift=3)[generator.permutation(n_items)] * draw[kind]
+    popularity /= popularity.sum()
+    weekday = days[kind] * generator.lognormal(0.0, 0.15, (n_items, 7))
+    weekday /= weekday.sum(axis=1, keepdims=True)
+
+    home = generator.integers(0, len(_DISTRICTS), n_users)
+    # A district without places sends its people all over town.
+    inside = np.arange(len(_DISTRICTS))[:, None] == district
+    rows = WeightedRows(popularity * np.vstack([np.ones(n_items), np.where(inside.any(1, keepdims=True), inside, 1)]))
+    nearby = generator.random((n_users, FAVORITES)) < NEARBY
+    favorites = rows.draw((nearby * (1 + home[:, None])).ravel(), generator).reshape(nearby.shape)
+    truth = {
+        "popularity": popularity,
+        "weekday": weekday,
+        "favorites": favorites.astype(np.int32),
+        "favorite_weights": zipf_weights(FAVORITES, exponent=1.2),
+    }
+    return kind, district, truth, home
+
+
+def _activity(
+    n_users: int, n_records: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Visits of each user, and who the heavy users are."""
+    activity = long_tail(n_users, spread=0.9, generator=generator)
+    n_heavy = min(len(HEAVY), n_users // 20)
+    heavy = generator.permutation(n_users)[:n_heavy].astype(np.int32)
+    light = np.ones(n_users, dtype=bool)
+    light[heavy] = False
+    # With m the median of the light users, their visits and HEAVY · m make up the whole.
+    median_share = np.median(activity[light]) / activity[light].sum()
+    median = n_records * median_share / (1 + median_share * sum(HEAVY[:n_heavy]))
+    most = (n_records - n_users) // 5
+    counts = np.zeros(n_users, dtype=np.int64)
+    counts[heavy] = [max(1, min(round(times * median), most)) for times in HEAVY[:n_heavy]]
+    rest = n_records - int(counts.sum())
+    counts[light] = shared_out(rest, activity[light], least=1, most=rest)
+    return counts, heavy
+
+
+def _places(user: Codes, truth: CheckinTruth, generator: np.random.Generator) -> Codes:
+    rank = WeightedRows(truth.favorite_weights[None, :]).draw(np.zeros(user.size, dtype=np.int8), generator)
+    item = truth.favorites[user, rank]
+    strays = np.flatnonzero(generator.random(user.size) >= HABIT)
+    item[strays] = WeightedRows(truth.popularity[None, :]).draw(np.zeros(strays.size, dtype=np.int8), generator)
+    return item
+
+
+def _times(weekday: NDArray[np.int64], kind: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Seconds since 1970: any week, the given weekday, near the usual hour of the kind."""
+    hour = np.array([hour for _, hour, _, _ in _KINDS.values()], dtype=np.float32)[kind]
+    second = (hour * 3_600 + 5_400 * generator.standard_normal(kind.size, dtype=np.float32)).astype(np.int64)
+    day = 7 * generator.integers(0, WEEKS, kind.size) + weekday
+    return MONDAY + 86_400 * day + np.clip(second, 0, 86_399)

@@ -1,0 +1,178 @@
+"""What the lists do to the catalog: how much of it is shown, how evenly, and how popular what is shown already was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data import IdMap, Interactions
+from discreet.data.frames import as_frame
+from discreet.errors import EvaluationError
+from discreet.evaluation.checks import as_numbers, check_lengths
+from discreet.evaluation.lists import RankedLists, lists_of_codes, lists_of_table
+from discreet.evaluation.scores import Scores
+
+__all__ = ["catalog_coverage", "evaluate_catalog", "gini", "popularity_percentiles"]
+
+
+def catalog_coverage(counts: Any) -> float:
+    """Share of the catalog that is recommended to anybody at all.
+
+    Parameters
+    ----------
+    counts
+        How often each item of the catalog is recommended, zeros included.
+
+    Examples
+    --------
+    >>> catalog_coverage([3, 0, 1, 0])
+    0.5
+    """
+    return float((_amounts(counts) > 0).mean())
+
+
+def gini(counts: Any) -> float:
+    r"""Gini coefficient: 0 when every item is recommended equally often, (n − 1) / n when one item takes all.
+
+    .. math:: G = \frac{\sum_{i=1}^{n} (2i - n - 1)\, x_{(i)}}{n \sum_i x_i}, \qquad x_{(1)} \le \dots \le x_{(n)}
+
+    Parameters
+    ----------
+    counts
+        How often each item of the catalog is recommended, zeros included. Leaving the zeros out makes any
+        recommender look fair.
+
+    Examples
+    --------
+    >>> gini([5, 5, 5, 5]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    amounts = np.sort(_amounts(counts))
+    if amounts[-1] == 0:
+        raise EvaluationError("nothing is recommended, so no share of it is defined.", remedy="Give positive counts.")
+    n = amounts.size
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    # Rounding can leave an even distribution a hair below nothing.
+    return max(0.0, float(weights @ amounts / (n * amounts.sum())))
+
+
+def popularity_percentiles(popularity: Any) -> NDArray[np.float64]:
+    """Where each item stands among all that have any popularity: 1 for the most popular alone, 0 for an unused one.
+
+    Items of equal popularity share the mean of their ranks; ranks are divided by the number of items with any.
+
+    Examples
+    --------
+    >>> popularity_percentiles([0, 1, 5, 1, 9])
+    array([0.   , 0.375, 0.75 , 0.375, 1.   ])
+    """
+    amounts = _amounts(popularity)
+    used = amounts > 0
+    values, index, number = np.unique(amounts[used], return_inverse=True, return_counts=True)
+    percentiles = np.zeros(amounts.size)
+    if values.size:
+        mean_rank = np.cumsum(number) - (number - 1) / 2
+        percentiles[used] = mean_rank[index] / used.sum()
+    return percentiles
+
+
+def evaluate_catalog(recommended: Any, *, trained_on: Any, k: int | Sequence[int] = 10) -> Scores:
+    """Coverage, concentration and popularity of what is recommended.
+
+    ``catalog_coverage@k`` and ``gini@k`` are over all lists together; ``popularity@k`` (records in the training data)
+    and ``popularity_percentile@k`` are the mean over each list, then over the lists that have anything in the first k
+    places.
+
+    Parameters
+    ----------
+    recommended
+        A table ``user_id, item_id, rank`` or a matrix of item codes padded with −1, as in :func:`match`.
+    trained_on
+        The :class:`Interactions` the model learned from: its items are the catalog, its records their popularity.
+        Beside a matrix, an array with the popularity of each item does as well.
+    k
+        One list length, or several.
+
+    Examples
+    --------
+    >>> trained_on = Interactions([("ann", "tea"), ("bob", "tea"), ("ann", "rum"), ("eve", "gin")])
+    >>> table = {"user_id": ["ann", "bob"], "item_id": ["tea", "tea"], "rank": [1, 1]}
+    >>> print(evaluate_catalog(table, trained_on=trained_on, k=1))
+    catalog_coverage@1       0.3333
+    gini@1                   0.6667
+    popularity@1             2.0000
+    popularity_percentile@1  1.0000
+    items: 3 · lists: 2 · empty: 0
+    """
+    depths = check_lengths(k)
+    popularity = trained_on.records_per_item if isinstance(trained_on, Interactions) else _amounts(trained_on)
+    users, lists = _lists(recommended, trained_on, popularity.size, max(depths))
+    percentiles = popularity_percentiles(popularity)
+    values: dict[str, float] = {}
+    columns: dict[str, NDArray[np.float64]] = {}
+    for depth in depths:
+        counts = _times_shown(lists, depth)
+        values[f"catalog_coverage@{depth}"] = catalog_coverage(counts)
+        values[f"gini@{depth}"] = gini(counts)
+        for name, worth in (("popularity", popularity), ("popularity_percentile", percentiles)):
+            columns[f"{name}@{depth}"] = _list_means(lists, worth, depth)
+            values[f"{name}@{depth}"] = float(np.nanmean(columns[f"{name}@{depth}"]))
+    filled = lists.lengths() > 0
+    return Scores(
+        values=values,
+        counts={"items": lists.n_items, "lists": int(filled.sum()), "empty": int((~filled).sum())},
+        per_user=pl.DataFrame({"user_id": users, **columns}).with_columns(pl.col(*columns).fill_nan(None)),
+    )
+
+
+def _lists(recommended: Any, trained_on: Any, n_items: int, depth: int) -> tuple[pl.Series, RankedLists]:
+    if isinstance(recommended, np.ndarray):
+        lists = lists_of_codes(recommended, n_items=n_items, depth=depth)
+        return pl.Series(np.arange(lists.n_users)), lists
+    if not isinstance(trained_on, Interactions):
+        raise EvaluationError(
+            "a table of recommendations names items by id, an array of popularities does not.",
+            remedy="Give trained_on as Interactions, or the recommendations as a matrix of item codes.",
+        )
+    frame = as_frame(recommended, ["user_id", "item_id", "score", "rank"])
+    if not len(frame) or "user_id" not in frame.columns:
+        raise EvaluationError("there are no recommendations.", remedy="Give a table user_id, item_id, rank.")
+    users = IdMap(frame["user_id"], what="user")
+    lists = lists_of_table(frame, users=users, items=trained_on.items, depth=depth)
+    if (lists.item < 0).any():
+        raise EvaluationError(
+            f"{int((lists.item < 0).sum()):,} recommendations name items that the training data do not know.",
+            remedy="Declare the whole catalog with trained_on.with_catalog(...).",
+        )
+    return users.series, lists
+
+
+def _times_shown(lists: RankedLists, depth: int) -> NDArray[np.int64]:
+    shown = lists.place <= depth
+    if not shown.any():
+        raise EvaluationError(f"nothing is recommended in the first {depth} places.", remedy="Give longer lists.")
+    return np.bincount(lists.item[shown], minlength=lists.n_items)
+
+
+def _list_means(lists: RankedLists, worth: NDArray[Any], depth: int) -> NDArray[np.float64]:
+    """Mean worth of each user's first items; NaN for an empty list."""
+    shown = lists.place <= depth
+    total = np.bincount(lists.user[shown], weights=worth[lists.item[shown]], minlength=lists.n_users)
+    means = np.full(lists.n_users, np.nan)
+    length = lists.lengths(depth)
+    np.divide(total, length, out=means, where=length > 0)
+    return means
+
+
+def _amounts(counts: Any) -> NDArray[np.float64]:
+    amounts = as_numbers(counts, what="counts")
+    if amounts.ndim != 1 or amounts.min() < 0:
+        raise EvaluationError(
+            f"counts of shape {amounts.shape} from {amounts.min():g} to {amounts.max():g} are not one count an item.",
+            remedy="Give a list of counts from 0.",
+        )
+    return amounts

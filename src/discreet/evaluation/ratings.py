@@ -1,0 +1,226 @@
+"""How far predicted ratings are from the given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data import IdMap, Interactions
+from discreet.data.frames import as_frame
+from discreet.errors import EvaluationError
+from discreet.evaluation.checks import Missing, as_numbers, check_choice, check_same_shape
+from discreet.evaluation.lists import encode, look_up
+from discreet.evaluation.scores import Scores
+
+__all__ = ["evaluate_ratings", "mae", "mae_by_user", "prediction_coverage", "rmse", "rmse_by_user"]
+
+
+def mae(predicted: Any, *, actual: Any, missing: Missing = "error") -> float:
+    r"""Mean absolute error, :math:`\frac{1}{n} \sum |\hat r - r|`, over all predictions.
+
+    Parameters
+    ----------
+    predicted
+        The predicted ratings; NaN stands for "no answer".
+    actual
+        The ratings that were given, in the same order.
+    missing
+        What to do about missing answers: ``"error"`` refuses them; ``"skip"`` measures those that were answered
+        (say with :func:`prediction_coverage` how many they are: a system that answers only what is easy looks good).
+
+    Examples
+    --------
+    >>> mae([3, 5, 1], actual=[4, 5, 3])
+    1.0
+    """
+    return float(np.abs(_errors(predicted, actual, missing)[0]).mean())
+
+
+def rmse(predicted: Any, *, actual: Any, missing: Missing = "error") -> float:
+    r"""Root mean squared error, :math:`\sqrt{\frac{1}{n} \sum (\hat r - r)^2}`. Parameters as in :func:`mae`.
+
+    Examples
+    --------
+    >>> rmse([3, 5, 1, 2], actual=[4, 5, 3, 4])
+    1.5
+    """
+    return float(np.sqrt(np.square(_errors(predicted, actual, missing)[0]).mean()))
+
+
+def mae_by_user(
+    predicted: Any, *, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing = "error"
+) -> float:
+    """Mean over users of each user's own MAE: every user weighs the same, whatever the number of ratings.
+
+    Parameters
+    ----------
+    user
+        Whose rating each one is. Users without an answered prediction are left out.
+
+    Examples
+    --------
+    >>> mae_by_user([1, 1, 5], actual=[3, 3, 5], user=["ann", "ann", "bob"])
+    1.0
+    """
+    return float(np.nanmean(_user_means(*_errors_of_users(predicted, actual, user, missing), power=1)))
+
+
+def rmse_by_user(
+    predicted: Any, *, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing = "error"
+) -> float:
+    """Mean over users of each user's own RMSE. Parameters as in :func:`mae_by_user`.
+
+    Examples
+    --------
+    >>> rmse_by_user([3, 5, 1, 2, 5], actual=[4, 5, 3, 4, 5], user=["ann", "ann", "ann", "ann", "bob"])
+    0.75
+    """
+    return float(np.nanmean(_user_means(*_errors_of_users(predicted, actual, user, missing), power=2)))
+
+
+def prediction_coverage(predicted: Any) -> float:
+    """Share of the predictions that were answered: neither NaN nor null.
+
+    Examples
+    --------
+    >>> prediction_coverage([3.5, float("nan"), 4.0, 1.0])
+    0.75
+    """
+    answered = ~np.isnan(as_numbers(predicted, what="predictions", allow_nan=True))
+    return float(answered.mean())
+
+
+def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing = "error") -> Scores:
+    """MAE, RMSE, both by user, and coverage of predictions for held-out ratings.
+
+    Parameters
+    ----------
+    predicted
+        A table with ``user_id``, ``item_id`` and ``score`` in any order of rows, or an array (or series) with one
+        prediction for each record of ``held_out`` in its order. A pair that is not in the table, a null and a NaN are
+        unanswered; pairs that were not held out are counted as surplus and otherwise ignored.
+    held_out
+        The ratings that the model has not seen.
+    missing
+        ``"error"`` or ``"skip"``, as in :func:`mae`.
+
+    Examples
+    --------
+    >>> held_out = Interactions([("ann", "tea", 4), ("ann", "rum", 2), ("bob", "tea", 5)], scale="1:5")
+    >>> table = {"user_id": ["bob", "ann", "ann"], "item_id": ["tea", "tea", "rum"], "score": [4.0, 4.0, 3.0]}
+    >>> print(evaluate_ratings(table, held_out=held_out))
+    mae           0.6667
+    rmse          0.8165
+    mae_by_user   0.7500
+    rmse_by_user  0.8536
+    coverage      1.0000
+    predictions: 3 · unanswered: 0 · surplus: 0 · users: 2 · users unanswered: 0
+    """
+    if held_out.rating is None:
+        raise EvaluationError("the held-out records carry no ratings.", remedy="Use evaluate_ranking for them.")
+    is_array = isinstance(predicted, np.ndarray | pl.Series)
+    predictions, surplus = (predicted, 0) if is_array else _aligned_predictions(predicted, held_out)
+    errors, answered = _errors(predictions, held_out.rating, missing)
+    user, n_users = held_out.user[answered], held_out.n_users
+    mae_of, rmse_of = _user_means(errors, user, n_users, power=1), _user_means(errors, user, n_users, power=2)
+    per_user = pl.DataFrame({"user_id": held_out.users.series, "mae": mae_of, "rmse": rmse_of}).with_columns(
+        pl.col("mae", "rmse").fill_nan(None)
+    )
+    return Scores(
+        values={
+            "mae": float(np.abs(errors).mean()),
+            "rmse": float(np.sqrt(np.square(errors).mean())),
+            "mae_by_user": float(np.nanmean(mae_of)),
+            "rmse_by_user": float(np.nanmean(rmse_of)),
+            "coverage": float(answered.mean()),
+        },
+        counts={
+            "predictions": errors.size,
+            "unanswered": answered.size - errors.size,
+            "surplus": surplus,
+            "users": int((~np.isnan(mae_of)).sum()),
+            "users_unanswered": int(np.isnan(mae_of).sum()),
+        },
+        per_user=per_user,
+    )
+
+
+def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Errors of the answered predictions, and which were answered."""
+    check_choice(missing, ("error", "skip"), what="missing")
+    predictions = as_numbers(predicted, what="predictions", allow_nan=True)
+    ratings = as_numbers(actual, what="actual ratings")
+    check_same_shape(predictions, ratings, what=("predictions", "actual ratings"))
+    answered = ~np.isnan(predictions)
+    if missing == "error" and not answered.all():
+        raise EvaluationError(
+            f"{int((~answered).sum()):,} of {answered.size:,} predictions are missing (NaN); the first is at "
+            f"position {int(np.argmin(answered))}.",
+            remedy="Give the model a fallback, or measure what was answered with missing='skip'.",
+        )
+    if not answered.any():
+        raise EvaluationError("none of the predictions was answered.", remedy="There is nothing to measure.")
+    return (predictions - ratings)[answered], answered
+
+
+def _errors_of_users(
+    predicted: Any, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing
+) -> tuple[NDArray[np.float64], NDArray[np.int32], int]:
+    errors, answered = _errors(predicted, actual, missing)
+    owners = user if isinstance(user, pl.Series | np.ndarray) else list(user)
+    users = IdMap(owners, what="user")
+    codes = users.encode(owners)
+    check_same_shape(answered, codes, what=("predictions", "users"))
+    return errors, codes[answered], len(users)
+
+
+def _user_means(
+    errors: NDArray[np.float64], user: NDArray[np.int32], n_users: int, *, power: int
+) -> NDArray[np.float64]:
+    """Each user's power mean of the absolute errors; NaN for users without any."""
+    number = np.bincount(user, minlength=n_users)
+    total = np.bincount(user, weights=np.abs(errors) ** power, minlength=n_users)
+    mean = np.full(n_users, np.nan)
+    np.divide(total, number, out=mean, where=number > 0)
+    return mean if power == 1 else mean ** (1 / power)
+
+
+def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArray[np.float64], int]:
+    """One prediction a held-out record, NaN where the table has none; and how many rows were for other pairs."""
+    frame = as_frame(predicted, ["user_id", "item_id", "score"])
+    user = encode(frame, "user_id", held_out.users)
+    item = encode(frame, "item_id", held_out.items)
+    score = as_numbers(_scores(frame), what="predictions", allow_nan=True)
+    known = (user >= 0) & (item >= 0)
+    keys = user[known] * held_out.n_items + item[known]
+    order = np.argsort(keys, kind="stable")
+    keys, score = keys[order], score[known][order]
+    _refuse_repeats(keys, held_out)
+    index, found = look_up(held_out.user.astype(np.int64) * held_out.n_items + held_out.item, keys=keys)
+    aligned = np.full(len(held_out), np.nan)
+    aligned[found] = score[index[found]]
+    return aligned, len(frame) - np.unique(index[found]).size
+
+
+def _refuse_repeats(keys: NDArray[np.int64], held_out: Interactions) -> None:
+    repeated = np.flatnonzero(keys[1:] == keys[:-1])
+    if repeated.size:
+        user, item = divmod(int(keys[repeated[0]]), held_out.n_items)
+        raise EvaluationError(
+            f"user {held_out.users.decode([user])[0]!r} has more than one prediction for item "
+            f"{held_out.items.decode([item])[0]!r}.",
+            remedy="Give one prediction a pair.",
+        )
+
+
+def _scores(frame: pl.DataFrame) -> NDArray[np.float64]:
+    if "score" not in frame.columns:
+        raise EvaluationError("the table of predictions has no column 'score'.", remedy="Name the predictions 'score'.")
+    column = frame["score"]
+    if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+        raise EvaluationError(f"the column 'score' holds {column.dtype} values.", remedy="Predictions are numbers.")
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()

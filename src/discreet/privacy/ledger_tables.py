@@ -1,0 +1,272 @@
+"""The tables of a ledger, the same in SQLite and PostgreSQL, and what is asked of them.
+
+Budgets are kept as text, numerator over denominator: a database has no rationals, and its decimals round.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from discreet.errors import LedgerError, UsageError
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.ledger_accounts import Account, Amount, Balance
+from discreet.privacy.ledger_statements import Entry
+from discreet.privacy.losses import Loss, loss_from_json
+from discreet.privacy.units import Unit
+
+__all__ = [
+    "ACCOUNTS",
+    "BOOK",
+    "SPENDS",
+    "TABLES",
+    "VERSION",
+    "NewAccount",
+    "NewSpend",
+    "account_named",
+    "accounts_of",
+    "add_account",
+    "add_fingerprints",
+    "add_spend",
+    "all_accounts",
+    "balance",
+    "check_version",
+    "entries",
+    "settle",
+]
+
+VERSION = 1
+"""Version of the tables. A book of a newer version is left alone."""
+
+TABLES = sql.MetaData()
+BOOK = sql.Table(
+    "discreet_book",
+    TABLES,
+    sql.Column("version", sql.Integer, primary_key=True),
+)
+ACCOUNTS = sql.Table(
+    "discreet_accounts",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("name", sql.Text, nullable=False, unique=True),
+    sql.Column("epsilon", sql.Text, nullable=False),
+    sql.Column("delta", sql.Text, nullable=False),
+    sql.Column("unit", sql.Text, nullable=False),
+    sql.Column("view", sql.Text, nullable=False),
+    sql.Column("opened", sql.Text, nullable=False),
+    sql.Column("who", sql.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+FINGERPRINTS = sql.Table(
+    "discreet_fingerprints",
+    TABLES,
+    sql.Column("fingerprint", sql.Text, primary_key=True),
+    sql.Column("account", sql.ForeignKey(ACCOUNTS.c.id), nullable=False, index=True),
+    sql.Column("linked", sql.Text, nullable=False),
+)
+SPENDS = sql.Table(
+    "discreet_spends",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("account", sql.ForeignKey(ACCOUNTS.c.id), nullable=False),
+    sql.Column("counted", sql.Boolean, nullable=False),
+    sql.Column("state", sql.Text, sql.CheckConstraint("state IN ('reserved', 'settled')"), nullable=False),
+    sql.Column("loss", sql.Text, nullable=False),
+    sql.Column("mechanism", sql.Text, nullable=False),
+    sql.Column("parameters", sql.Text, nullable=False),
+    sql.Column("guarantee", sql.Text, nullable=False),
+    sql.Column("release", sql.Text),
+    sql.Column("reserved_at", sql.Text, nullable=False),
+    sql.Column("settled_at", sql.Text),
+    sql.Column("who", sql.Text, nullable=False),
+    # Checking a limit reads this index and no row.
+    sql.Index("discreet_spends_sums", "account", "counted", "state", "loss"),
+    sqlite_autoincrement=True,
+)
+
+
+def check_version(connection: Connection, where: str) -> None:
+    version = connection.execute(sql.select(sql.func.max(BOOK.c.version))).scalar()
+    if version is None or version < 1:
+        raise LedgerError(f"{where} does not say which version of a ledger it is; it was left as it is.")
+    if version > VERSION:
+        raise LedgerError(
+            f"{where} is a ledger of version {version}; this discreet knows versions up to {VERSION}.",
+            remedy="Upgrade discreet.",
+        )
+
+
+@dataclass(frozen=True)
+class NewAccount:
+    """The terms of an account that is to be opened."""
+
+    name: str
+    limit: Amount
+    unit: Unit
+    view: str
+    opened: str
+    who: str
+
+
+@dataclass(frozen=True)
+class NewSpend:
+    """A spend that is to be reserved."""
+
+    loss: Loss
+    counted: bool
+    mechanism: str
+    parameters: str
+    guarantee: Guarantee
+    reserved_at: str
+    who: str
+
+
+# Accounts
+
+
+def all_accounts(connection: Connection) -> tuple[Account, ...]:
+    return _accounts(connection, sql.true())
+
+
+def account_named(connection: Connection, name: str) -> Account | None:
+    found = _accounts(connection, ACCOUNTS.c.name == name)
+    return found[0] if found else None
+
+
+def accounts_of(connection: Connection, fingerprints: Sequence[str]) -> tuple[Account, ...]:
+    """The accounts that any of these fingerprints is charged to."""
+    linked = sql.select(FINGERPRINTS.c.account).where(FINGERPRINTS.c.fingerprint.in_(fingerprints))
+    return _accounts(connection, ACCOUNTS.c.id.in_(linked)) if fingerprints else ()
+
+
+def add_account(connection: Connection, new: NewAccount, fingerprints: Iterable[str]) -> Account:
+    statement = ACCOUNTS.insert().values(
+        name=new.name,
+        epsilon=str(new.limit.epsilon),
+        delta=str(new.limit.delta),
+        unit=new.unit.code,
+        view=new.view,
+        opened=new.opened,
+        who=new.who,
+    )
+    number = _number(connection, statement)
+    return add_fingerprints(connection, number, fingerprints, new.opened)
+
+
+def add_fingerprints(connection: Connection, account: int, fingerprints: Iterable[str], now: str) -> Account:
+    """Link those that are not linked yet."""
+    for fingerprint in dict.fromkeys(fingerprints):
+        if not accounts_of(connection, [fingerprint]):
+            connection.execute(FINGERPRINTS.insert().values(fingerprint=fingerprint, account=account, linked=now))
+    return _accounts(connection, ACCOUNTS.c.id == account)[0]
+
+
+def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tuple[Account, ...]:
+    rows = connection.execute(sql.select(ACCOUNTS).where(condition).order_by(ACCOUNTS.c.id)).all()
+    return tuple(
+        Account(
+            id=row.id,
+            name=row.name,
+            limit=Amount(Fraction(row.epsilon), Fraction(row.delta)),
+            unit=Unit.of(row.unit),
+            view=row.view,
+            fingerprints=_fingerprints(connection, row.id),
+            opened=row.opened,
+            who=row.who,
+        )
+        for row in rows
+    )
+
+
+def _fingerprints(connection: Connection, account: int) -> tuple[str, ...]:
+    query = sql.select(FINGERPRINTS.c.fingerprint).where(FINGERPRINTS.c.account == account)
+    return tuple(connection.execute(query.order_by(FINGERPRINTS.c.fingerprint)).scalars())
+
+
+# Spends
+
+
+def balance(connection: Connection, account: Account) -> Balance:
+    """What is charged, equal losses counted together."""
+    query = (
+        sql.select(SPENDS.c.state, SPENDS.c.loss, sql.func.count())
+        .where(SPENDS.c.account == account.id, SPENDS.c.counted)
+        .group_by(SPENDS.c.state, SPENDS.c.loss)
+        .order_by(SPENDS.c.loss)
+    )
+    rows = [(state, _loss(text), int(count)) for state, text, count in connection.execute(query)]
+    return Balance(
+        account,
+        settled=tuple((loss, count) for state, loss, count in rows if state == "settled"),
+        unsettled=tuple((loss, count) for state, loss, count in rows if state != "settled"),
+    )
+
+
+def add_spend(connection: Connection, account: int, new: NewSpend) -> int:
+    """Reserve; gives the number of the entry."""
+    statement = SPENDS.insert().values(
+        account=account,
+        counted=new.counted,
+        state="reserved",
+        loss=json.dumps(new.loss.to_json(), sort_keys=True),
+        mechanism=new.mechanism,
+        parameters=new.parameters,
+        guarantee=json.dumps(new.guarantee.to_json()),
+        reserved_at=new.reserved_at,
+        who=new.who,
+    )
+    return _number(connection, statement)
+
+
+def settle(connection: Connection, spend: int, release: str | None, now: str) -> bool:
+    """Whether the spend was reserved and now is settled."""
+    change = (
+        SPENDS.update()
+        .where(SPENDS.c.id == spend, SPENDS.c.state == "reserved")
+        .values(state="settled", release=release, settled_at=now)
+    )
+    return connection.execute(change).rowcount == 1
+
+
+def entries(connection: Connection, account: int) -> tuple[Entry, ...]:
+    rows = connection.execute(sql.select(SPENDS).where(SPENDS.c.account == account).order_by(SPENDS.c.id))
+    return tuple(_entry(row) for row in rows)
+
+
+def _entry(row: Any) -> Entry:
+    try:
+        return Entry(
+            id=row.id,
+            mechanism=row.mechanism,
+            parameters=json.loads(row.parameters),
+            guarantee=Guarantee.from_json(json.loads(row.guarantee)),
+            loss=_loss(row.loss),
+            state=row.state,
+            release=row.release,
+            reserved_at=row.reserved_at,
+            settled_at=row.settled_at,
+            who=row.who,
+        )
+    except (ValueError, UsageError) as error:
+        raise LedgerError(f"entry {row.id} of the ledger cannot be read: {error}.") from error
+
+
+@lru_cache(maxsize=4096)
+def _loss(text: str) -> Loss:
+    try:
+        return loss_from_json(json.loads(text))
+    except (ValueError, UsageError) as error:
+        raise LedgerError(f"the ledger holds a loss that cannot be read: {text!r}.") from error
+
+
+def _number(connection: Connection, insert: sql.Insert) -> int:
+    key = connection.execute(insert).inserted_primary_key
+    assert key is not None
+    return int(key[0])

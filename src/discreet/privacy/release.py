@@ -1,0 +1,307 @@
+"""Releases: what came out, what was promised about it, and how it came to be, in a folder of plain files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DiscreetError, ReleaseError
+from discreet.privacy import entropy
+from discreet.privacy.guarantees import Guarantee
+
+__all__ = ["Release"]
+
+FORMAT = "discreet-release"
+MAJOR, MINOR = 1, 0
+MANIFEST = "manifest.json"
+
+Part = pl.DataFrame | NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The data that came out of a mechanism, with their guarantee and origin.
+
+    A release never holds a fingerprint of the secret records: whoever knows all of them but one could try out that one
+    against it. The owner finds the origin of a release in the ledger, by ``id``.
+
+    Parameters
+    ----------
+    kind
+        What it is: "item-counts", "top-items" …
+    guarantee
+        What was promised.
+    mechanism, parameters
+        How it was made; parameters are public and JSON-like.
+    parts
+        The data: polars frames and numpy arrays by name.
+    dataset
+        What the owner calls the records; public.
+
+    Attributes
+    ----------
+    id : str
+        SHA-256 over everything else. The ledger keeps it, so a release can be checked against the book.
+    created : str
+        UTC time.
+    version : str
+        Version of discreet that made it.
+    """
+
+    kind: str
+    guarantee: Guarantee
+    mechanism: str
+    parameters: Mapping[str, Any]
+    parts: Mapping[str, Part]
+    dataset: str = ""
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    version: str = field(default_factory=lambda: _version())
+    nonce: str = field(default_factory=lambda: _token(16))
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        for name in self.parts:
+            _check_name(name)
+        if not self.id:
+            object.__setattr__(self, "id", _seal(self._manifest({n: _describe(p) for n, p in self.parts.items()})))
+
+    def __repr__(self) -> str:
+        return f"Release({self.kind!r}, {self.guarantee.loss}, {self.guarantee.standing.name}, id {self.id[:12]})"
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A part that is a table."""
+        part = self._part(name)
+        if not isinstance(part, pl.DataFrame):
+            raise ReleaseError(f"part {name!r} of this release is an array.", remedy="Use array().")
+        return part
+
+    def array(self, name: str) -> NDArray[Any]:
+        """A part that is an array."""
+        part = self._part(name)
+        if isinstance(part, pl.DataFrame):
+            raise ReleaseError(f"part {name!r} of this release is a table.", remedy="Use table().")
+        return part
+
+    def _part(self, name: str) -> Part:
+        if name not in self.parts:
+            raise ReleaseError(f"a release of kind {self.kind!r} has no part {name!r}; it has {sorted(self.parts)}.")
+        return self.parts[name]
+
+    # On disk
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the release into a folder: aside first, then renamed, so that it is there whole or not at all."""
+        target = Path(folder)
+        if target.exists() and not overwrite:
+            raise ReleaseError(f"{target} is there already.", remedy="Choose another folder, or overwrite=True.")
+        try:
+            with _aside(target) as partial:
+                described = {name: _write_part(partial, name, part) for name, part in sorted(self.parts.items())}
+                text = json.dumps({**self._manifest(described), "id": self.id}, indent=2, ensure_ascii=False)
+                _write_bytes(partial / MANIFEST, (text + "\n").encode())
+        except OSError as error:
+            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Release:
+        """Read a release and check it: every part against its SHA-256, the manifest against its id."""
+        path = Path(folder)
+        manifest = _read_manifest(path)
+        try:
+            parts = {name: _read_part(path, name, described) for name, described in manifest["parts"].items()}
+            release = cls(
+                kind=manifest["kind"],
+                guarantee=Guarantee.from_json(manifest["guarantee"]),
+                mechanism=manifest["mechanism"],
+                parameters=manifest["parameters"],
+                parts=parts,
+                dataset=manifest["dataset"],
+                created=manifest["created"],
+                version=manifest["version"],
+                nonce=manifest["nonce"],
+                id=manifest["id"],
+            )
+        except ReleaseError:
+            raise
+        except (KeyError, TypeError, AttributeError, DiscreetError) as error:
+            raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {error!r}.") from error
+        # The seal is over the manifest as it was read, with whatever a later minor version may have added.
+        if _seal({name: value for name, value in manifest.items() if name != "id"}) != release.id:
+            raise ReleaseError(
+                f"{path / MANIFEST} was changed after it was written.", remedy="Get the release again from its source."
+            )
+        return release
+
+    def _manifest(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "format_version": f"{MAJOR}.{MINOR}",
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "mechanism": self.mechanism,
+            "parameters": dict(self.parameters),
+            "guarantee": self.guarantee.to_json(),
+            "created": self.created,
+            "version": self.version,
+            "nonce": self.nonce,
+            "parts": dict(sorted(described.items())),
+        }
+
+
+def _version() -> str:
+    from discreet import __version__
+
+    return __version__
+
+
+def _token(n: int) -> str:
+    return entropy.random_bytes(n).tobytes().hex()
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
+        raise ReleaseError(f"{name!r} cannot be the name of a part.", remedy="Use small letters, digits, - and _.")
+
+
+# Parts: a table is an Arrow file, an array is a NumPy file. Neither can hold code.
+
+
+class _Digest(io.RawIOBase):
+    """A file that keeps nothing of what is written to it but the hash."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+        self._written = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self.sha256.update(data)
+        self._written += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._written
+
+
+def _serialize(part: Part, file: IO[bytes] | io.RawIOBase) -> None:
+    if isinstance(part, pl.DataFrame):
+        part.write_ipc(file, compression="zstd")  # type: ignore[arg-type]
+    else:
+        np.lib.format.write_array(file, np.ascontiguousarray(part), allow_pickle=False)  # type: ignore[arg-type]
+
+
+def _describe(part: Part) -> dict[str, str]:
+    if not isinstance(part, pl.DataFrame) and part.dtype.hasobject:
+        raise ReleaseError("an array of Python objects cannot be released.", remedy="Use numbers or text.")
+    digest = _Digest()
+    _serialize(part, digest)
+    return {"type": "arrow" if isinstance(part, pl.DataFrame) else "npy", "sha256": digest.sha256.hexdigest()}
+
+
+def _write_part(folder: Path, name: str, part: Part) -> dict[str, str]:
+    described = _describe(part)
+    path = folder / f"{name}.{described['type']}"
+    with path.open("wb") as file:
+        _serialize(part, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return described
+
+
+def _read_part(folder: Path, name: str, described: Mapping[str, str]) -> Part:
+    _check_name(name)
+    kind = described["type"]
+    if kind not in ("arrow", "npy"):
+        raise ReleaseError(f"part {name!r} is of unknown type {kind!r}.", remedy="Use a newer discreet.")
+    path = folder / f"{name}.{kind}"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}.", remedy="Get the release again.") from error
+    if hashlib.sha256(data).hexdigest() != described["sha256"]:
+        raise ReleaseError(f"{path} is damaged or was changed: its SHA-256 is not the one in the manifest.")
+    try:
+        return pl.read_ipc(io.BytesIO(data)) if kind == "arrow" else np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        raise ReleaseError(f"{path} cannot be understood: {error}.") from error
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ReleaseError(f"{folder} is not a release: it has no {MANIFEST}.") from None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ReleaseError(f"{path} is truncated or damaged: {error}.", remedy="Get the release again.") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ReleaseError(f"{path} is not the manifest of a release.")
+    found = str(manifest.get("format_version", ""))
+    if not re.fullmatch(r"\d+\.\d+", found):
+        raise ReleaseError(f"{path} has no usable format version ({found!r}).")
+    if int(found.split(".")[0]) > MAJOR:
+        raise ReleaseError(
+            f"{folder} is a release of format {found}; this discreet reads {MAJOR}.x.",
+            remedy="Install a newer discreet.",
+        )
+    return manifest
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _aside(target: Path) -> Iterator[Path]:
+    """A folder beside the target that takes its place when the block ends well, and vanishes when it does not."""
+    target = target.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{_token(4)}.partial")
+    partial.mkdir()
+    try:
+        yield partial
+        previous = target.with_name(f".{target.name}.{_token(4)}.previous") if target.exists() else None
+        if previous is not None:
+            target.rename(previous)
+        partial.rename(target)
+        if previous is not None:
+            shutil.rmtree(previous)
+        _sync_folder(target.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,134 @@
+"""Above threshold: a stream of questions, of which only those with a large answer cost anything.
+
+References
+----------
+C. Dwork, A. Roth: The algorithmic foundations of differential privacy. 2014, section 3.6.
+M. Lyu, D. Su, N. Li: Understanding the sparse vector technique for differential privacy. VLDB 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.losses import Concentrated, Pure
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.numbers import Rational, as_fraction, as_positive, round_down
+
+__all__ = ["AboveThreshold", "ThresholdSession"]
+
+
+@dataclass(frozen=True)
+class AboveThreshold:
+    """Numeric sparse vector: says of each sum whether it passes a threshold, and its noisy value if it does.
+
+    Parameters
+    ----------
+    threshold
+        The public threshold, in the units of the sums.
+    most
+        After so many passes the session is over and no longer touches data.
+    epsilon_threshold, epsilon_tests, epsilon_answers
+        Shares of the budget: noise on the threshold, on the tests, on the answers (0: no answers are given).
+
+    Notes
+    -----
+    **Privacy.** With Δ the largest change of one sum and c = ``most``: the threshold gets discrete Laplace noise of
+    scale Δ/ε₁, each test fresh noise of scale 2cΔ/ε₂ (cΔ/ε₂ where a user only raises sums), each answer fresh noise
+    of scale cΔ/ε₃. The whole session, with any number of questions, is (ε₁+ε₂+ε₃)-DP and so (ε₁+ε₂+ε₃)²/2-zCDP
+    (``docs/proofs/selection.md``, Theorem 6). The questions may depend on earlier replies.
+    """
+
+    threshold: Fraction
+    most: int
+    epsilon_threshold: Fraction
+    epsilon_tests: Fraction
+    epsilon_answers: Fraction = Fraction(0)
+    name: ClassVar[str] = "above threshold"
+    theorem: ClassVar[str] = "numeric sparse vector, docs/proofs/selection.md, Theorem 6"
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise UsageError(f"most = {self.most} must be at least 1.")
+        if min(self.epsilon_threshold, self.epsilon_tests) <= 0 or self.epsilon_answers < 0:
+            raise UsageError("the shares of the budget must be above 0 (the one for answers may be 0).")
+
+    @classmethod
+    def of(cls, epsilon: Rational, *, threshold: Rational, most: int, answers: bool = True) -> AboveThreshold:
+        """Split a budget: half for the answers, the rest 1 : (2c)^⅔ between threshold and tests."""
+        total = as_positive(epsilon, "epsilon")
+        for_answers = total / 2 if answers else Fraction(0)
+        rest = total - for_answers
+        share = rest * round_down(1 / (1 + (2 * most) ** (2 / 3)), 6)
+        return cls(as_fraction(threshold, "threshold"), most, share, rest - share, for_answers)
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon_threshold + self.epsilon_tests + self.epsilon_answers)
+
+    @property
+    def concentrated_loss(self) -> Concentrated:
+        return self.loss.concentrated()
+
+    def threshold_scale(self, sums: BoundedSums) -> Fraction:
+        return sums.linf_sensitivity / self.epsilon_threshold
+
+    def test_scale(self, sums: BoundedSums) -> Fraction:
+        # score_range is Δ where one user moves all sums one way, 2Δ elsewhere.
+        return self.most * sums.score_range / self.epsilon_tests
+
+    def answer_scale(self, sums: BoundedSums) -> Fraction:
+        return self.most * sums.linf_sensitivity / self.epsilon_answers
+
+    def begin(self, like: BoundedSums) -> ThresholdSession:
+        """Open a session for sums bounded like these. Charge the ledger first."""
+        return ThresholdSession(self, like)
+
+
+class ThresholdSession:
+    """One run of ``AboveThreshold``; see there.
+
+    Attributes
+    ----------
+    passes_left : int
+        How many more sums may pass.
+    """
+
+    def __init__(self, mechanism: AboveThreshold, like: BoundedSums) -> None:
+        self._mechanism = mechanism
+        self._like = like
+        self.passes_left = mechanism.most
+        steps = math.ceil(mechanism.threshold / like.step)
+        self._noisy_threshold = steps + _draw(mechanism.threshold_scale(like))
+
+    def ask(self, sums: BoundedSums) -> Fraction | bool | None:
+        """The noisy value of a sum that passes (or True where no values are given); None if it does not pass."""
+        if self.passes_left == 0:
+            raise PrivacyError(
+                f"{self._mechanism.most} sums have passed: this session is over.", remedy="Open and charge another one."
+            )
+        if sums.values.size != 1:
+            raise UsageError("ask about one sum at a time.")
+        if (
+            sums.step != self._like.step
+            or sums.linf_sensitivity > self._like.linf_sensitivity
+            or sums.score_range > self._like.score_range
+        ):
+            raise PrivacyError("this sum can change by more than those that the session was opened for.")
+        value = int(sums.values.reshape(-1)[0])
+        if value + _draw(self._mechanism.test_scale(self._like)) < self._noisy_threshold:
+            return None
+        self.passes_left -= 1
+        if self._mechanism.epsilon_answers == 0:
+            return True
+        return (value + _draw(self._mechanism.answer_scale(self._like))) * sums.step
+
+
+def _draw(scale: Fraction) -> int:
+    return int(np.asarray(discrete_laplace(1, scale))[0])

@@ -1,0 +1,41 @@
+"""Places to keep a ledger: a SQLite file, and a schema of a real PostgreSQL server."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of our own."""
+    import pgserver
+
+    # Not below pytest's folders: the server runs as a user who may not enter them.
+    server = pgserver.get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_place(postgres_server: str) -> str:
+    """The URL of a fresh schema."""
+    schema = f"book_{next(_numbers)}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[arg-type]
+    return f"{postgres_server}&options=-csearch_path%3D{schema}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new book can be kept, once in each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "budget.db")
+    return request.getfixturevalue("postgres_place")
