@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -28,11 +29,15 @@ LARGE: dict[str, Callable[[], Any]] = {
 }
 
 
-def main(arguments: list[str] | None = None) -> None:
+MOST_SECONDS, MOST_GIB = 120, 6
+
+
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave the large worlds out")
     worlds = SMALL if parser.parse_args(arguments).quick else {**SMALL, **LARGE}
 
+    met = True
     print(f"{'world':<24}{'records':>12}{'seconds':>9}{'M/s':>7}{'peak GiB':>10}")
     for name, make in worlds.items():
         begin = time.perf_counter()
@@ -41,8 +46,10 @@ def main(arguments: list[str] | None = None) -> None:
         # The peak is of the whole process so far: the last and largest world is the one that it tells of.
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{name:<24}{len(world):>12,}{seconds:>9.2f}{len(world) / seconds / 1e6:>7.2f}{peak:>10.2f}", flush=True)
+        met = met and seconds <= MOST_SECONDS and peak <= MOST_GIB
         del world
+    return 0 if met else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

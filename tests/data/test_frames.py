@@ -67,6 +67,7 @@ def test_what_holds_no_records(data):
         ([(1, 2), (1, 2, 3)], "row 1 has 3 fields, the first has 2"),
         ([(1, 2, 3, 4)], "rows of 4 fields"),
         ({"u": [1], "i": [1, 2]}, "different lengths"),
+        ([(1, 2), ("a", 2), (None, 2)], "row 2 is blank"),
     ],
 )
 def test_rows_that_do_not_fit(data, message):

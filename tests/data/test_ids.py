@@ -131,6 +131,12 @@ def test_ids_that_cannot_be(ids, message):
         IdMap(ids, what="user")
 
 
+def test_more_ids_than_codes(monkeypatch):
+    monkeypatch.setattr("discreet.data.ids.MOST_IDS", 2)
+    with pytest.raises(DataError, match="3 distinct user ids, more than 2"):
+        IdMap("abc", what="user")
+
+
 def test_categories_are_text():
     series = as_id_series(pl.Series(["b", "a"], dtype=pl.Categorical), what="item")
     assert series.dtype == pl.String

@@ -355,6 +355,48 @@ def test_catalogs_that_cannot_be():
         films().with_catalog(None)
 
 
+def test_items_outside_a_later_catalog_can_be_dropped():
+    data = films()
+    part = data.with_catalog(["f0", "f3"], unknown="drop")
+    assert part.to_frame()["item_id"].to_list() == ["f3"]
+    assert part.items.ids() == ["f0", "f3"]
+    assert part.lineage == (data.fingerprint,)
+    assert part.catalog_is_public
+    with pytest.raises(UsageError, match="ignore"):
+        data.with_catalog(["f3"], unknown="ignore")  # type: ignore[arg-type]
+
+
+def test_emptied_keeps_what_is_public():
+    data = films(public_user_columns=["gender"])
+    empty = data.emptied()
+    assert (len(empty), empty.n_users) == (0, 0)
+    assert empty.items == data.items
+    assert (empty.scale, empty.may_repeat, empty.public_user_columns) == (data.scale, False, {"gender"})
+    assert empty.lineage == (data.fingerprint,)
+
+
+def test_repeats_can_be_ruled_out():
+    kept = Interactions([("a", "x"), ("a", "y")], duplicates="keep")
+    assert kept.may_repeat
+    assert not kept.without_repeats().may_repeat
+    assert kept.may_repeat
+    with pytest.raises(DataError, match="several records of one item"):
+        Interactions([("a", "x"), ("a", "x")], duplicates="keep").without_repeats()
+
+
+def test_other_ratings_for_the_same_records():
+    data = films()
+    scores = np.array([0.5, 0.25, 0.0])
+    other = data.with_ratings(scores, RatingScale.of("0:1:none"))
+    scores[:] = 1
+    assert other.rating.tolist() == [0.5, 0.25, 0.0]  # type: ignore[union-attr]
+    assert other.csr.toarray()[0].tolist() == [0.5, 0.0, 0.25]
+    assert other.lineage == (data.fingerprint,)
+    assert data.rating.tolist() == [5.0, 4.0, 3.0]  # type: ignore[union-attr]
+    with pytest.raises(DataError, match="not on the declared scale"):
+        data.with_ratings(np.array([0.0, 1.0, 2.0]), RatingScale.of("1:5"))
+
+
 def test_describe_tells_the_owner():
     facts = films(name="films").describe()
     assert (facts["records"], facts["users"], facts["items"], facts["items_with_records"]) == (3, 2, 3, 2)

@@ -16,10 +16,10 @@ _numbers = count(1)
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The URL of a PostgreSQL server of our own."""
-    import pgserver
+    from pgserver.postgres_server import get_server
 
     # Not below pytest's folders: the server runs as a user who may not enter them.
-    server = pgserver.get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
+    server = get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
     yield server.get_uri()
     server.cleanup()
 

@@ -96,7 +96,7 @@ class ItemCounts:
             basis="weighted counts with discrete Laplace noise, docs/proofs/bounding.md, Theorem 2",
             subject=f"noisy counts of {sums.values.size:,} items",
             caps=sums.caps,
-            not_covered=("the list of items, which is public", "facts about people at large"),
+            not_covered=("the public list of items", "facts about people at large"),
         )
 
 

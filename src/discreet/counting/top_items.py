@@ -102,7 +102,7 @@ class TopItems:
             basis=TopK.theorem,
             subject=f"the {self.k} most popular of {scores.values.size:,} items in order",
             caps=scores.caps,
-            not_covered=("the list of items, which is public", "facts about people at large"),
+            not_covered=("the public list of items", "facts about people at large"),
         )
 
 

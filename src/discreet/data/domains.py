@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ class CategoricalDomain:
         # Each distinct value is looked up once: a column has few of them and many rows.
         distinct = column.unique()
         codes = pl.Series([code_of.get(value, -1) for value in distinct.to_list()], dtype=pl.Int32)
-        return column.replace_strict(distinct, codes, return_dtype=pl.Int32).to_numpy()
+        found = column.replace_strict(distinct, codes, return_dtype=pl.Int32)
+        return found.to_numpy().astype(np.int32, copy=False)
 
     def labels(self) -> list[str]:
         """What to call each code."""
@@ -108,10 +110,7 @@ class IntegerDomain:
             return
         first = tuple(self.bins) if isinstance(self.bins, Iterable) else ()
         object.__setattr__(self, "bins", first)
-        rising = all(_is_whole(edge) for edge in first) and all(
-            a < b for a, b in zip(first, (*first[1:], self.high + 1), strict=True)
-        )
-        if not first or first[0] != self.low or not rising:
+        if not first or first[0] != self.low or not _rises((*first, self.high + 1)):
             raise UsageError(
                 f"bins that begin at {first} do not cut up {self.low} to {self.high}.",
                 remedy=f"Give rising whole numbers of which the first is {self.low}.",
@@ -169,6 +168,10 @@ def as_domain(given: Any) -> Domain:
 
 def _is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _rises(numbers: tuple[object, ...]) -> bool:
+    return all(map(_is_whole, numbers)) and all(a < b for a, b in pairwise(numbers))  # type: ignore[operator]
 
 
 def _whole_numbers(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -204,7 +204,7 @@ class Interactions:
             timestamp = None if timestamp is None else _taken(timestamp, order)
             context = context[order] if context.width else context
         if rating is not None:
-            rating = rating.astype(np.float32 if scale is None else scale.dtype, copy=False)
+            rating = rating.astype(rating.dtype if scale is None else scale.dtype, copy=False)
         self.user, self.item, self.rating, self.timestamp = user, item, rating, timestamp
         self.context = context
         for column in (self.user, self.item, self.rating, self.timestamp):

@@ -7,7 +7,6 @@ import json
 import os
 import socket
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Protocol
@@ -29,10 +28,20 @@ __all__ = ["Account", "Amount", "Dataset", "Entry", "Estimate", "Ledger", "Spend
 
 
 class Dataset(Protocol):
-    """What a ledger wants to know of data: Interactions, TagAssignments and Table all tell it."""
+    """What a ledger wants to know of data: Interactions, TagAssignments and Table all tell it.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Which records these are. (Typed as Any: type checkers do not see the text behind a cached property.)
+    lineage
+        Fingerprints of what they were cut from, the oldest first.
+    name
+        What people call them.
+    """
 
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> Any: ...
 
     @property
     def lineage(self) -> tuple[str, ...]: ...
@@ -58,7 +67,9 @@ class Ledger:
     The losses of all releases of an account together, reserved ones included, never pass its limit, whatever threads,
     processes or machines charge it at the same time and wherever they crash. That bounds what the people of the
     dataset lose if every release is charged, if its guarantee holds, and if the account knows its data: data about
-    the same people under another fingerprint must be linked.
+    the same people under another fingerprint must be linked. In an account whose losses are all pure or (ε, δ), the
+    default, each amount may depend on earlier results; where kinds of losses are mixed, or the limit is on "pld",
+    the amounts must have been planned without looking (``docs/ledger.md`` has the table).
 
     Examples
     --------
@@ -135,7 +146,8 @@ class Ledger:
 
     def link(self, data: Dataset | str, account: Dataset | str) -> Account:
         """Charge further data about the same people, such as tomorrow's file, to an account that is open."""
-        with self._writing(account) as connection:
+        self._require_book(account)
+        with self._store.write() as connection:
             self._store.lock(connection, None)
             target, existing = self._require(connection, account), self._find(connection, data)
             if existing and existing.id != target.id:
@@ -167,7 +179,8 @@ class Ledger:
             Let a refuted promise pass; it is then charged nothing, as no charge would cover it.
         """
         require_allowed(guarantee, allow_refuted=allow_refuted)
-        with self._reading(data) as connection:
+        self._require_book(data)
+        with self._store.read() as connection:
             account = self._require(connection, data)
             balance = tables.balance(connection, account)
         return balance.estimate(account.loss_of(guarantee))
@@ -198,7 +211,8 @@ class Ledger:
             Let a mechanism run whose promise is refuted. It is recorded apart and is part of no sum.
         """
         require_allowed(guarantee, allow_refuted=allow_refuted)
-        with self._reading(data) as connection:
+        self._require_book(data)
+        with self._store.read() as connection:
             account = self._require(connection, data)
             before = tables.balance(connection, account)
         loss = account.loss_of(guarantee)
@@ -222,7 +236,8 @@ class Ledger:
 
     def statement(self, data: Dataset | str) -> Statement:
         """Everything that was spent, what is left, and what it comes to in each view."""
-        with self._reading(data) as connection:
+        self._require_book(data)
+        with self._store.read() as connection:
             account = self._require(connection, data)
             entries = tables.entries(connection, account.id)
         return Statement.of(account, entries)
@@ -234,15 +249,9 @@ class Ledger:
 
     # Finding the account
 
-    def _reading(self, data: Dataset | str) -> AbstractContextManager[Connection]:
+    def _require_book(self, data: Dataset | str) -> None:
         if not self._store.is_there():
             raise self._unknown(data)
-        return self._store.read()
-
-    def _writing(self, data: Dataset | str) -> AbstractContextManager[Connection]:
-        if not self._store.is_there():
-            raise self._unknown(data)
-        return self._store.write()
 
     def _require(self, connection: Connection, data: Dataset | str) -> Account:
         account = self._find(connection, data)

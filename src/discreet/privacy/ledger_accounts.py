@@ -236,7 +236,7 @@ class Estimate:
     def refusal(self) -> BudgetError:
         """The error for a request that does not fit."""
         if self.shortfall is None:
-            remedy = "Ask for a mechanism with a pure epsilon, or leave more of delta to the others."
+            remedy = "Nothing was spent; ask for a mechanism with a pure epsilon, or for less delta."
         else:
             remedy = "Nothing was spent; a smaller request may still fit."
         return BudgetError(str(self), remedy=remedy)

@@ -64,7 +64,10 @@ def store_at(place: str | os.PathLike[str]) -> Store:
         return _store_at_url(place)
     if not os.fspath(place) or os.fspath(place) == ":memory:":
         raise UsageError("a ledger must outlive the program.", remedy='Give it a file, such as "budget.db".')
-    return SqliteStore(Path(place))
+    try:
+        return SqliteStore(Path(place).expanduser().resolve())
+    except (RuntimeError, ValueError) as error:  # no such home, a circle of links, a zero byte
+        raise UsageError(f"{os.fspath(place)!r} is not a path: {error}.") from None
 
 
 def _store_at_url(text: str) -> Store:
@@ -95,7 +98,7 @@ class SqliteStore:
     _MARK = 0x64637274  # application_id of our files, at byte 68
 
     def __init__(self, path: Path) -> None:
-        self.path = path.expanduser().resolve()
+        self.path = path
         self.where = str(self.path)
         self._trusted = False
         self._engine = _sqlite_engine(self.path)
@@ -173,7 +176,7 @@ class SqliteStore:
     def _fill(self, path: Path) -> None:
         engine = _sqlite_engine(path)
         with engine.connect() as plain, plain.execution_options(discreet_writes=True).begin():
-            TABLES.create_all(plain)
+            TABLES.create_all(plain, checkfirst=False)
             plain.execute(BOOK.insert().values(version=VERSION))
             plain.exec_driver_sql(f"PRAGMA application_id = {self._MARK}")
         # Write-ahead logging lets readers read while one writes. The setting stays with the file.
@@ -254,7 +257,7 @@ class PostgresStore:
             with self.write() as connection:
                 self.lock(connection, None)
                 if not sql.inspect(connection).has_table(BOOK.name):
-                    TABLES.create_all(connection)
+                    TABLES.create_all(connection, checkfirst=False)
                     connection.execute(BOOK.insert().values(version=VERSION))
             self.is_there()
 

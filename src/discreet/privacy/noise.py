@@ -130,14 +130,22 @@ def _laplace_chunk(n: int, scale: Fraction, thresholds: tuple[Real, ...]) -> NDA
     bits = _below_rows(n, thresholds)
     zero, beyond, digits = bits[0], bits[1], bits[2:]
     size = np.ones(n, dtype=np.uint64)
-    for group, octet in enumerate(np.packbits(digits, axis=0, bitorder="little")):
-        size += octet.astype(np.uint64) << np.uint64(8 * group)
+    for place in range(0, len(digits), 8):
+        size += _octets(digits[place : place + 8]).astype(np.uint64) << np.uint64(place)
     if beyond.any():  # less likely than 2^−64 a value; the law has no end, so neither has the sampler
         size[beyond] += _whole_periods(int(beyond.sum()), thresholds[1]) << np.uint64(len(digits))
     size[zero] = 0
     negative = entropy.random_bytes(n) < 128
     np.negative(size, out=size, where=negative)
     return size.view(np.int64)
+
+
+def _octets(digits: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Up to eight rows of bits as one row of bytes, lowest first."""
+    octets = np.zeros(digits.shape[1], dtype=np.uint8)
+    for place, row in enumerate(digits.view(np.uint8)):
+        octets |= row << np.uint8(place)
+    return octets
 
 
 def _whole_periods(n: int, threshold: Real) -> NDArray[np.uint64]:
@@ -159,14 +167,14 @@ def _below_rows(n: int, thresholds: Sequence[Real]) -> NDArray[np.bool_]:
     first = np.array([threshold.byte(0) for threshold in thresholds], dtype=np.uint8)
     drawn = entropy.random_bytes(n * len(thresholds)).reshape(len(thresholds), n)
     bits = drawn < first[:, None]
-    row, column = np.nonzero(drawn == first[:, None])
+    flat = bits.reshape(-1)
+    tied = np.flatnonzero(drawn == first[:, None])
     place = 1
-    while row.size:
-        drawn_next = entropy.random_bytes(row.size)
-        digit = np.array([threshold.byte(place) for threshold in thresholds], dtype=np.uint8)[row]
-        bits[row, column] = drawn_next < digit
-        tied = drawn_next == digit
-        row, column = row[tied], column[tied]
+    while tied.size:
+        digit = np.array([threshold.byte(place) for threshold in thresholds], dtype=np.uint8)[tied // n]
+        further = entropy.random_bytes(tied.size)
+        flat[tied] = further < digit
+        tied = tied[further == digit]
         place += 1
     return bits
 

@@ -5,6 +5,7 @@ This is the definition of what a layout means; ``delimited.fast_parse`` must agr
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 import re
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.data.readers.layout import Column, Layout, NotNumbers
 from discreet.errors import DataError
 
-__all__ = ["careful_parse", "match_header"]
+__all__ = ["careful_parse", "match_header", "split_header"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -36,10 +37,7 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
     DataError
         When a wanted column is missing or there twice.
     """
-    line = line.removesuffix("\r")
-    separator = layout.separator_byte.decode()
-    names = next(csv.reader([line], delimiter=separator)) if layout.quoted and line else line.split(separator)
-    names = [name.strip() for name in names]
+    names = split_header(line, layout.separator_byte.decode(), quoted=layout.quoted)
     order = [name.casefold() for name in names]
     fields: list[Column] = [Column("", blank=True)] * len(names)
     for column in layout.columns:
@@ -60,7 +58,20 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
             )
         if found:
             fields[found[0]] = column
+    ours = [column.name for column in fields if column.name]
+    if len(set(ours)) < len(ours):
+        twice = next(name for name in ours if ours.count(name) > 1)
+        raise DataError(f"two columns are called {twice!r}.", file=path, line=1, column=twice, remedy="Rename one.")
     return tuple(fields)
+
+
+def split_header(line: str, separator: str, *, quoted: bool = True) -> list[str]:
+    """The names in a header, without quotes and the blanks around them."""
+    fields = line.removesuffix("\r").split(separator)
+    if quoted and '"' in line and len(separator) == 1:
+        with contextlib.suppress(csv.Error):  # then the quotes are part of the names
+            fields = next(csv.reader([line.removesuffix("\r")], delimiter=separator), [])
+    return [field.strip() for field in fields]
 
 
 def careful_parse(

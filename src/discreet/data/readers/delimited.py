@@ -55,6 +55,9 @@ def _read(path: Path, layout: Layout) -> Records:
     places, row = Places(), 0
     for block in blocks(path, encoding=layout.encoding, quoted=layout.quoted, whole=layout.escaped):
         text, line = _plain(block.text, layout, path, block.first_line), block.first_line
+        for _ in range(layout.skip if line == 1 else 0):
+            _, _, text = text.partition(b"\n")
+            line += 1
         if fields is None:
             head, _, text = text.partition(b"\n")
             fields, line = match_header(head.decode(), layout, path), line + 1
@@ -72,7 +75,7 @@ def _read(path: Path, layout: Layout) -> Records:
             parts.setdefault(name, []).append(frame[name])
         row += frame.height
     if not row:
-        raise DataError("there is a header, but no record.", file=path, line=1, remedy="Check the file.")
+        raise DataError("there is no record after the header.", file=path, line=1, remedy="Check the file.")
     # Column by column, so that no more than one of them is held twice.
     return Records(pl.DataFrame([pl.concat(parts.pop(name), rechunk=True) for name in list(parts)]), places)
 
@@ -82,7 +85,7 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
 
     None when the file is not plain, or when it cannot be shown that every record is whole and every value good.
     """
-    if len(layout.separator) > 1 or layout.escaped or not path.is_file() or path.stat().st_size < 3:
+    if not layout.is_simple or layout.escaped or layout.skip or not path.is_file() or path.stat().st_size < 3:
         return None
     with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as mapped:
         raw = np.frombuffer(mapped, dtype=np.uint8)
@@ -192,7 +195,7 @@ def _plain(text: bytes, layout: Layout, path: Path, line: int) -> bytes:
     """The same lines without backslashes, and with one byte as the separator."""
     if layout.escaped and b"\\" in text:
         text = re.sub(rb"\\(.)", _unescaped_quoted if layout.quoted else _unescaped, text, flags=re.DOTALL)
-    if len(layout.separator) > 1:
+    if not layout.is_simple:
         place = text.find(UNIT_SEPARATOR)
         if place >= 0:
             raise DataError(

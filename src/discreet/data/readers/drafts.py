@@ -47,6 +47,7 @@ class InteractionsDraft:
     context: tuple[str, ...] = ()
     public_user_columns: tuple[str, ...] = ()
     lineage: tuple[str, ...] = ()
+    name: str = ""
 
     def build(
         self,
@@ -124,7 +125,7 @@ class InteractionsDraft:
                     0 if known is None else int(known.arg_min() or 0),
                     "the item is not in the public catalog.",
                     column="item_id",
-                    remedy="Complete the catalog, or declare with items_public=True that it is public which items occur.",
+                    remedy="Complete the catalog, or say with items_public=True that it is public which items occur.",
                 )
         if duplicates == "error":
             fresh = frame.select(pl.struct("user_id", "item_id").is_first_distinct()).to_series()
@@ -153,6 +154,7 @@ class TagsDraft:
     vocabulary: Any = None
     resources: Any = None
     lineage: tuple[str, ...] = ()
+    name: str = ""
 
     def build(self, *, name: str) -> TagAssignments:
         """The dataset; triples that occur more than once are one."""
@@ -176,6 +178,7 @@ class TableDraft:
     domains: Mapping[str, Any]
     group: str | None = None
     lineage: tuple[str, ...] = ()
+    name: str = ""
 
     def build(self, *, name: str, domains: Mapping[str, Any] | None = None) -> Table:
         """The dataset.

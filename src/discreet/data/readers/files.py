@@ -19,7 +19,7 @@ import numpy as np
 from discreet.data.readers.shape import record_ends
 from discreet.errors import DataError, UsageError
 
-__all__ = ["Block", "blocks", "first_line"]
+__all__ = ["Block", "blocks", "first_line", "first_lines"]
 
 BLOCK_BYTES = 1 << 25
 HEAD_BYTES = 1 << 16
@@ -94,12 +94,17 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
         raise DataError("the file is empty.", file=path, remedy="Check that it was downloaded completely.")
 
 
-def first_line(path: Path, *, encoding: str = "utf-8") -> str:
-    """The first line of a file without its end, as far as it can be made out: for guessing what the file is."""
+def first_lines(path: Path, count: int, *, encoding: str = "utf-8") -> list[str]:
+    """So many lines from the beginning of a file, as far as they can be made out: for guessing what the file is."""
     with _open(path) as stream:
         head = _read(stream, path, HEAD_BYTES)
     text = head.decode(_codec(encoding), errors="replace").removeprefix("\ufeff")
-    return text.partition("\n")[0].rstrip("\r")
+    lines = [line.removesuffix("\r") for line in text.split("\n", count)[:count]]
+    return lines + [""] * (count - len(lines))
+
+
+def first_line(path: Path, *, encoding: str = "utf-8") -> str:
+    return first_lines(path, 1, encoding=encoding)[0]
 
 
 def _end_of_records(text: bytes, *, quoted: bool) -> int:

@@ -8,7 +8,6 @@ Systems", RecSys 2011.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +17,7 @@ from discreet.data.readers.drafts import InteractionsDraft, TagsDraft
 from discreet.data.readers.formats import Format, Place
 from discreet.data.readers.layout import Column, Layout
 from discreet.data.readers.records import Records
+from discreet.data.readers.times import with_seconds
 from discreet.errors import DataError
 
 __all__ = ["FORMATS"]
@@ -53,7 +53,7 @@ def load_ratings(place: Place, *, encoding: str = "latin-1", tables: bool = True
     )
 
 
-def load_tags(place: Place, *, of: str, encoding: str = "latin-1") -> TagsDraft:
+def _load_tags(place: Place, of: str, encoding: str) -> TagsDraft:
     """Who tagged what. The text of the tags is in tags.dat, which must be there."""
     path = place.need(f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
     words = place.beside("tags.dat")
@@ -96,19 +96,8 @@ def _with_time(path: Path, columns: tuple[Column, ...], encoding: str) -> Record
         return records.with_frame(records.frame.with_columns(pl.col("timestamp") // 1000))
     parts = tuple(Column(part, "integer", headers=(f"date_{part}", part)) for part in _MOMENT)
     records = read_delimited(path, _layout((*columns, *parts), encoding))
-    try:
-        # A part may be far too large for a date: then there is no time, not another one.
-        moment = pl.datetime(*(pl.col(part).cast(pl.Int32, strict=False) for part in _MOMENT), time_unit="ms")
-        frame = records.frame.with_columns(timestamp=moment.dt.epoch("s"))
-        wrong = frame["timestamp"].is_null()
-    except pl.exceptions.PolarsError:
-        wrong = _impossible_dates(records.frame)
-        frame = records.frame
-    if wrong.any():
-        raise records.error(
-            int(wrong.arg_max() or 0), "there is no such date.", column="day", remedy="Correct it."
-        )
-    return records.with_frame(frame.drop(_MOMENT))
+    date = pl.format("{}-{}-{} {}:{}:{}", *_MOMENT).alias("date")
+    return with_seconds(records.with_frame(records.frame.with_columns(date).drop(_MOMENT)), "date", "%Y-%m-%d %H:%M:%S")
 
 
 def _named(path: Path, title: str, encoding: str) -> pl.DataFrame:
@@ -133,13 +122,17 @@ def _movies(path: Path, genres: Path | None, encoding: str) -> pl.DataFrame:
 
 def _tags(site: str, of: str, *, whole_folder: bool) -> Format:
     names = (f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
+
+    def load_tags(place: Place, *, encoding: str = "latin-1") -> TagsDraft:
+        return _load_tags(place, of, encoding)
+
     return Format(
         f"hetrec-{site}-tags",
         "TagAssignments",
         f"HetRec 2011 {site}: who tagged which of the {of} with what",
         f"user_tagged{of}.dat{'' if whole_folder else ' itself'}, with tags.dat beside it",
         lambda place: (whole_folder or not place.is_folder) and place.main(*names) is not None,
-        partial(load_tags, of=of),
+        load_tags,
     )
 
 

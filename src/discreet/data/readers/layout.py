@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from discreet.errors import UsageError
+
 __all__ = ["Column", "Layout", "NotNumbers", "skipped"]
 
 Kind = Literal["integer", "number", "id", "text"]
@@ -66,6 +68,8 @@ class Layout:
         Whether a backslash takes its special meaning from the character that follows.
     encoding
         The encoding that the format declares.
+    skip
+        How many lines stand before the header and the records.
     """
 
     columns: tuple[Column, ...]
@@ -74,11 +78,21 @@ class Layout:
     quoted: bool = False
     escaped: bool = False
     encoding: str = "utf-8"
+    skip: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.separator or set(self.separator) & set('"\r\n\0'):
+            raise UsageError(f"{self.separator!r} cannot separate fields.", remedy='Try "," or "\\t".')
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the separator is one byte."""
+        return len(self.separator.encode()) == 1
 
     @property
     def separator_byte(self) -> bytes:
-        """The one byte that separates fields once separators of several characters are replaced."""
-        return self.separator.encode() if len(self.separator) == 1 else UNIT_SEPARATOR
+        """The one byte that separates fields once longer separators are replaced."""
+        return self.separator.encode() if self.is_simple else UNIT_SEPARATOR
 
 
 class NotNumbers(Exception):  # noqa: N818 -- never leaves this package

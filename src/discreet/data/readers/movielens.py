@@ -23,9 +23,26 @@ HALF_STARS = "0.5:5:0.5"
 
 # In the order of the columns of u.item.
 GENRES_100K = (
-    "unknown|Action|Adventure|Animation|Children's|Comedy|Crime|Documentary|Drama|Fantasy|Film-Noir|Horror|"
-    "Musical|Mystery|Romance|Sci-Fi|Thriller|War|Western"
-).split("|")
+    "unknown",
+    "Action",
+    "Adventure",
+    "Animation",
+    "Children's",
+    "Comedy",
+    "Crime",
+    "Documentary",
+    "Drama",
+    "Fantasy",
+    "Film-Noir",
+    "Horror",
+    "Musical",
+    "Mystery",
+    "Romance",
+    "Sci-Fi",
+    "Thriller",
+    "War",
+    "Western",
+)
 
 _RATING = (
     Column("user_id", "integer", headers=("userId",)),
@@ -71,7 +88,9 @@ def _movies_100k(path: Path, encoding: str) -> pl.DataFrame:
     )
     table = read_delimited(path, Layout(columns, separator="|", encoding=encoding)).frame
     named = [pl.when(pl.col(genre) == 1).then(pl.lit(genre)) for genre in GENRES_100K]
-    return table.select("item_id", "title", "release_date", genres=pl.concat_str(named, separator="|", ignore_nulls=True))
+    return table.select(
+        "item_id", "title", "release_date", genres=pl.concat_str(named, separator="|", ignore_nulls=True)
+    )
 
 
 def _users_100k(path: Path, encoding: str) -> pl.DataFrame:

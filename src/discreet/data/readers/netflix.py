@@ -126,8 +126,8 @@ def _seconds(day: str) -> int | None:
 def _with_films(frame: pl.DataFrame, film: int) -> pl.DataFrame | None:
     """The film of each row, which is named in the last row without a rating above; None when there is none."""
     named = pl.when(pl.col("rating").is_null()).then(pl.col("user_id")).forward_fill()
-    frame = frame.with_columns(item_id=named.fill_null(film if film >= 0 else None))
-    return None if frame["item_id"].null_count() else frame
+    frame = frame.with_columns(item_id=named.fill_null(film))
+    return None if (frame["item_id"] < 0).any() else frame
 
 
 def _titles(path: Path, encoding: str) -> pl.DataFrame:

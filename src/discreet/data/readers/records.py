@@ -64,7 +64,7 @@ class Records:
 
     @classmethod
     def joined(cls, parts: Iterable[Records]) -> Records:
-        """The rows of several files, one after the other."""
+        """The rows of several files, one after the other; a column that is text in one of them is text."""
         frames: list[pl.DataFrame] = []
         places, row = Places(), 0
         for part in parts:
@@ -72,7 +72,21 @@ class Records:
                 places.add(row + begin, file, line)
             frames.append(part.frame)
             row += part.frame.height
-        return cls(pl.concat(frames, rechunk=True), places)
+        return cls(pl.concat(_alike(frames), rechunk=True), places)
+
+    def filtered(self, keep: pl.Series) -> Records:
+        """The rows where ``keep`` is true."""
+        rows = np.flatnonzero(keep.to_numpy())
+        segments = np.searchsorted(self.places.rows, rows, side="right") - 1
+        places = Places()
+        for segment in np.unique(segments):
+            first = int(np.searchsorted(segments, segment))
+            file, line = self.places.files[segment], self.places.lines[segment]
+            if line is None:
+                places.add(first, file, None)
+            else:
+                places.add_lines(first, file, rows[segments == segment] - self.places.rows[segment] + line)
+        return Records(self.frame.filter(keep), places)
 
     def with_frame(self, frame: pl.DataFrame) -> Records:
         """The same rows with other columns."""
@@ -85,3 +99,8 @@ class Records:
         value = self.frame[column][row]
         what = what if line is not None else f"row {row}: {what}"
         return DataError(what, file=file, line=line, column=column, value=value, remedy=remedy)
+
+
+def _alike(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    text = {name for frame in frames for name, dtype in frame.schema.items() if dtype == pl.String}
+    return [frame.with_columns(pl.col(name).cast(pl.String) for name in text) for frame in frames]

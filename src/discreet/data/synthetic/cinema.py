@@ -23,7 +23,6 @@ from discreet.data.synthetic.drawing import (
     zipf_weights,
 )
 from discreet.data.synthetic.names import GENRES, film_titles
-from discreet.errors import UsageError
 
 __all__ = ["FilmTruth", "film_world", "films"]
 
@@ -152,10 +151,7 @@ def _checked_records(records: int | None, n_users: int, n_items: int) -> int:
     if records is None:
         # A tenth of a small catalog, but not so few that nothing can be learned from them.
         return n_users * max(1, min(50, max(n_items // 10, min(10, n_items // 2))))
-    most = min(2**31 - 2, n_users * n_items * 3 // 4)
-    if most < n_users:
-        raise UsageError(f"{n_items} items are too few to choose from.", remedy="Give more items.")
-    return check_size(records, "records", least=n_users, most=most)
+    return check_size(records, "records", least=n_users, most=min(2**31 - 2, n_users * n_items * 3 // 4))
 
 
 def _people(n_users: int, generator: np.random.Generator) -> tuple[pl.DataFrame, Floats, Floats]:

@@ -1,0 +1,76 @@
+"""The `discreet` program: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from discreet import __version__
+from discreet.cli import count, data, demo, doctor, ledger, release
+from discreet.cli.console import note
+from discreet.errors import DiscreetError, UsageError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="discreet",
+    help="Recommendations that keep secrets: private counts and rankings, a budget that cannot be overdrawn.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog="Begin with: discreet demo",
+)
+app.command(name="demo")(demo.demo)
+app.command(name="count")(count.count)
+app.add_typer(data.app, name="data")
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(release.app, name="release")
+app.command(name="doctor")(doctor.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"discreet {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and stop.")
+    ] = False,
+) -> None:
+    """Recommendations that keep secrets."""
+
+
+def main() -> None:
+    """Run the program: 0 done, 1 refused or failed, 2 wrong use; never a traceback."""
+    try:
+        app()
+    except DiscreetError as error:
+        note(f"discreet: {error}")
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+    except KeyboardInterrupt:
+        note("discreet: interrupted; what was finished before is kept.")
+        sys.exit(1)
+    except BrokenPipeError:
+        # The reader of our output has left; say nothing more, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except MemoryError:
+        note("discreet: there is not enough memory for this; nothing was written.")
+        sys.exit(1)
+    except OSError as error:
+        note(f"discreet: {error.filename or 'the system'}: {error.strerror or error}.")
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("DISCREET_TRACEBACK"):
+            raise
+        note(
+            f"discreet: {type(error).__name__}: {error}\nThis is a defect of discreet, not of your data. "
+            "Set DISCREET_TRACEBACK=1 to see where, and please report it."
+        )
+        sys.exit(1)

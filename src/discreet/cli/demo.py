@@ -1,0 +1,187 @@
+"""`discreet demo`: the whole story on built-in data, with a report to open in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import answer_json, answer_table, answer_text, working
+from discreet.cli.options import AsJson
+from discreet.errors import BudgetError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.data import Interactions
+    from discreet.privacy import Release
+
+__all__ = ["demo"]
+
+MARK = "made-by-discreet-demo"
+EPSILON, CAP = "1/2", 30
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the releases, the ledger and the report.")] = Path(
+        "demo"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Private counts and a private top-10 of invented film fans: what came out, what it cost, what was promised.
+
+    [bold]Example[/bold]: discreet demo --out demo
+    """
+    from discreet import counting
+    from discreet.data import synthetic
+    from discreet.privacy import Ledger
+
+    _prepare(out)
+    with working("inventing people who watch films"):
+        films = synthetic.films(seed=7)
+    ledger = Ledger(out / "budget.db")
+    ledger.open(films, epsilon=2, delta="1e-6", unit="user", name="films")
+
+    counts = counting.item_counts(films, epsilon=EPSILON, cap=CAP, ledger=ledger)
+    counts.save(out / "counts")
+    top = counting.top_items(films, 10, epsilon=EPSILON, ledger=ledger)
+    top.save(out / "top")
+    refusal = _refused(lambda: counting.item_counts(films, epsilon=5, cap=CAP, ledger=ledger))
+    statement = ledger.statement(films)
+
+    compared = _compared(films, counts)
+    found = _shared_with_truth(films, top)
+    report = _report(films, counts, top, compared, found, refusal, str(statement)).save(out / "report.html")
+    if as_json:
+        answer_json(
+            {
+                "report": str(report),
+                "counts": {"folder": str(out / "counts"), "guarantee": counts.guarantee.to_json()},
+                "top": {"folder": str(out / "top"), "guarantee": top.guarantee.to_json(), "truly_in_top_10": found},
+                "refusal": refusal,
+                "statement": statement.to_json(),
+            }
+        )
+        return
+    answer_text(f"{films!r}: invented people, so this demo may show the truth beside what is released.\n")
+    noise = counts.parameters["noise_95"]
+    rows = [(r["rank"], r["title"], r["count"], r["true"]) for r in compared.head(10).to_dicts()]
+    answer_table(
+        f"Private counts, ε = {EPSILON}, ±{noise:,.0f}",
+        ["rank", "film", "released", "(true)"],
+        rows,
+        numbers=["rank", "released", "(true)"],
+    )
+    answer_table(
+        f"Private top-10 chosen directly, ε = {EPSILON}: {found} of 10 are truly in the top 10",
+        ["rank", "film"],
+        top.table("top").select("rank", "title").rows(),
+        numbers=["rank"],
+    )
+    answer_text(f"Promised for the counts:\n{counts.guarantee}\n")
+    answer_text(f"A request that is too large costs nothing:\n{refusal}\n")
+    answer_text(f"{statement}\n")
+    answer_text(f"Open {report} in a browser.")
+
+
+def _prepare(out: Path) -> None:
+    """An empty folder of our own; what an earlier demo left is replaced, anything else is not touched."""
+    if out.exists():
+        if not (out / MARK).exists():
+            raise UsageError(f"{out} is there and was not made by a demo.", remedy="Choose another folder with --out.")
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+    (out / MARK).touch()
+
+
+def _refused(ask: Any) -> str:
+    try:
+        ask()
+    except BudgetError as refusal:
+        return str(refusal)
+    raise AssertionError("the ledger let a request pass that was larger than its limit")
+
+
+def _compared(films: Interactions, counts: Release) -> pl.DataFrame:
+    """Released beside true counts, best first. The truth may be shown because nobody in it exists."""
+    import polars as pl
+
+    from discreet.counting import top
+
+    ranked = top(counts, films.n_items)
+    true = pl.DataFrame({"item_id": films.items.series, "true": films.records_per_item})
+    return ranked.join(true, on="item_id", how="left", maintain_order="left")
+
+
+def _shared_with_truth(films: Interactions, top: Release) -> int:
+    import numpy as np
+
+    best = set(films.items.decode(np.argsort(-films.records_per_item, kind="stable")[:10]))
+    return len(best & set(top.table("top")["item_id"].to_list()))
+
+
+def _report(
+    films: Interactions,
+    counts: Release,
+    top: Release,
+    compared: pl.DataFrame,
+    found: int,
+    refusal: str,
+    statement: str,
+) -> Any:
+    from discreet.cli.report import Report
+
+    noise = counts.parameters["noise_95"]
+    report = Report(
+        "What everybody watched, and what nobody told",
+        f"{films.n_users:,} invented people rated {films.n_items:,} films. "
+        "Here is what may be published about them, and why.",
+    )
+    report.heading("Counts of every film")
+    report.text(
+        f"Each person weighs at most {CAP} ratings in all; noise of about ±{noise:,.0f} goes on every count. "
+        "Whoever reads the counts learns next to nothing about whether any one person is among them."
+    )
+    report.chart(
+        _counts_chart(compared, noise),
+        "Released counts of the 60 most popular films (dots) beside the truth (line); "
+        f"the band is ±{noise:,.0f}. The truth lies higher because heavy raters are weighed down.",
+    )
+    report.quote(str(counts.guarantee))
+    report.heading("The ten most popular films")
+    report.text(f"Chosen directly, without releasing counts. {found} of these 10 are truly among the ten most popular.")
+    report.table(["rank", "film"], top.table("top").select("rank", "title").rows(), numbers=["rank"])
+    report.quote(str(top.guarantee))
+    report.heading("What it cost")
+    report.text(
+        "The ledger was charged before any noise was drawn. A request that did not fit was refused, at no cost:"
+    )
+    report.quote(refusal)
+    report.code(statement)
+    report.heading("Do it yourself")
+    report.code(
+        "import discreet as dc\n"
+        "films = dc.synthetic.films(seed=7)\n"
+        'ledger = dc.Ledger("budget.db"); ledger.open(films, epsilon=2, delta="1e-6", unit="user")\n'
+        f'release = dc.counting.item_counts(films, epsilon="{EPSILON}", cap={CAP}, ledger=ledger)\n'
+        "print(release.guarantee)"
+    )
+    return report
+
+
+def _counts_chart(compared: pl.DataFrame, noise: float) -> Any:
+    import altair as alt
+    import polars as pl
+
+    by_truth = compared.sort("true", descending=True).head(60).with_row_index("place", offset=1)
+    shown = by_truth.with_columns(low=pl.col("count") - noise, high=pl.col("count") + noise)
+    base = alt.Chart(alt.Data(values=shown.select("place", "count", "true", "low", "high").to_dicts()))
+    x = alt.X("place:Q", title="films, most popular first")
+    band = base.mark_rule(color="#2f6f6a", opacity=0.25, strokeWidth=3).encode(
+        x=x, y=alt.Y("low:Q", title="ratings"), y2="high:Q"
+    )
+    dots = base.mark_circle(color="#2f6f6a", size=36).encode(x=x, y="count:Q")
+    truth = base.mark_line(color="#c8553d", strokeWidth=2).encode(x=x, y="true:Q")
+    return (band + dots + truth).properties(width=760, height=300).configure_view(strokeWidth=0)

@@ -1,0 +1,113 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import working
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.data import Interactions, Table, TagAssignments
+    from discreet.privacy import Ledger
+
+__all__ = [
+    "AsJson",
+    "Catalog",
+    "Column",
+    "DataPath",
+    "Duplicates",
+    "Format",
+    "ItemsPublic",
+    "LedgerPath",
+    "Scale",
+    "ledger_at",
+    "read_any",
+    "read_interactions",
+]
+
+DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder; `discreet data list` shows formats.")]
+Format = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="ROLE=NAME", help="Column of a generic file, e.g. user=customer; repeatable."),
+]
+Scale = Annotated[
+    str | None, typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="The public rating scale of a generic file.")
+]
+Duplicates = Annotated[
+    str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last or keep.")
+]
+Catalog = Annotated[
+    Path | None, typer.Option("--catalog", metavar="FILE", help="The public list of items, a table or ids.")
+]
+ItemsPublic = Annotated[
+    bool, typer.Option("--items-public", help="Declare that it is public knowledge which items occur.")
+]
+LedgerPath = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE|URL",
+        envvar="DISCREET_LEDGER",
+        help="The budget book (SQLite file or PostgreSQL URL).",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
+
+
+def read_any(
+    path: Path,
+    *,
+    format: str | None = None,
+    column: list[str] | None = None,
+    scale: str | None = None,
+    duplicates: str | None = None,
+    catalog: Path | None = None,
+    items_public: bool = False,
+) -> Interactions | TagAssignments | Table:
+    """Read data with the options that were given; those that were not are left to the format."""
+    from discreet.data import read
+
+    options: dict[str, Any] = dict(_role(text) for text in column or [])
+    given = {"scale": scale, "duplicates": duplicates, "catalog": catalog, "items_public": items_public or None}
+    options |= {name: value for name, value in given.items() if value is not None}
+    with working(f"reading {path}"):
+        return read(path, format=format, **options)
+
+
+def read_interactions(path: Path, **options: Any) -> Interactions:
+    """Read data that must be interactions."""
+    from discreet.data import Interactions
+
+    data = read_any(path, **options)
+    if not isinstance(data, Interactions):
+        raise UsageError(f"{path} holds {type(data).__name__}; this command needs interactions (user, item, …).")
+    return data
+
+
+def ledger_at(place: str | None, *, unbooked: bool) -> Ledger | None:
+    """The ledger to charge. Not to keep a book is a decision that has to be said."""
+    from discreet.privacy import Ledger
+
+    if place is not None and unbooked:
+        raise UsageError("--ledger and --no-ledger exclude each other.")
+    if place is None and not unbooked:
+        raise UsageError(
+            "which ledger is to be charged?",
+            remedy="Give --ledger FILE (or set DISCREET_LEDGER), or say --no-ledger to spend without a book.",
+        )
+    return None if place is None else Ledger(place)
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, separator, name = text.partition("=")
+    if not separator or role not in ("user", "item", "rating", "timestamp", "resource", "tag"):
+        raise UsageError(
+            f"--column {text!r} is not understood.",
+            remedy="Write ROLE=NAME with the role user, item, rating, timestamp, resource or tag.",
+        )
+    return role, name

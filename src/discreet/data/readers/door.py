@@ -1,0 +1,194 @@
+"""The one door: a path goes in, a dataset comes out."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from discreet.data.interactions import Interactions
+from discreet.data.readers import (
+    bibsonomy,
+    bookcrossing,
+    checkins,
+    douban,
+    generic,
+    hetrec,
+    jester,
+    movielens,
+    netflix,
+    questionnaires,
+    recbole,
+    stored,
+)
+from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
+from discreet.data.readers.formats import Format, Place
+from discreet.data.tables import Table
+from discreet.data.tags import TagAssignments
+from discreet.errors import DataError, UsageError
+
+__all__ = ["detect", "formats", "read"]
+
+# The order in which they are tried: what is sure comes first, what fits almost anything comes last.
+_FORMATS: tuple[Format, ...] = (
+    *stored.FORMATS,
+    *movielens.FORMATS,
+    *netflix.FORMATS,
+    *hetrec.FORMATS,
+    *bibsonomy.FORMATS,
+    *checkins.FORMATS,
+    *douban.FORMATS,
+    *bookcrossing.FORMATS,
+    *jester.FORMATS,
+    *recbole.FORMATS,
+    *questionnaires.FORMATS,
+    *generic.FORMATS,
+)
+
+
+def read(
+    path: str | Path, *, format: str | None = None, name: str | None = None, **options: Any
+) -> Interactions | TagAssignments | Table:
+    """Read a dataset from a folder or a file.
+
+    Parameters
+    ----------
+    path
+        The folder as it was published, or the file with the records. Gzip is unpacked on the way.
+    format
+        The name of the format (see ``formats()``), when it is not to be recognized.
+    name
+        What to call the dataset; else the name of the folder or file.
+    **options
+        For interactions: ``scale``, ``duplicates``, ``catalog`` (file, table, ids or "observed"), ``items_public``,
+        ``public_user_columns``. For tables: ``domains``. For most formats: ``encoding``, and ``tables=False`` to leave
+        the files of items and users alone. For CSV, TSV, Parquet and Arrow: ``user``, ``item``, ``rating``,
+        ``timestamp``, ``context``, ``resource``, ``tag`` (names of columns), ``what`` ("interactions", "tags",
+        "table"), ``separator``, ``header``. Others are those of the format.
+
+    Returns
+    -------
+    Interactions, TagAssignments or Table
+        Every line of the file is a record of it, or an error was raised: nothing is skipped and nothing half-read.
+
+    Raises
+    ------
+    DataError
+        With file, line, column and value of what is wrong, and what to do about it.
+
+    Privacy
+    -------
+    Reading releases nothing. What comes from a file of items is taken for public; what comes from a file of users is
+    secret unless named in ``public_user_columns``. Without a file of items the list of items is as secret as the
+    records, until ``catalog`` or ``items_public`` says otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "shop.csv").write_text("user,item,stars\\nann,tea,5\\nbob,tea,3\\n")
+    ...     read(f"{folder}/shop.csv", scale="1:5")
+    Interactions('shop': 2 records, 2 users, 1 items, ratings 1:5:1)
+    """
+    place = _place(path, trusted=format is not None)
+    if format is None:
+        chosen, place = _recognized(place)
+    else:
+        chosen = _named(format)
+    ours = set(inspect.signature(chosen.load).parameters) - {"place"}
+    _refuse_unknown(chosen, set(options) - ours)
+    draft: Draft = chosen.load(place, **{key: value for key, value in options.items() if key in ours})
+    rest = {key: value for key, value in options.items() if key not in ours}
+    misplaced = set(rest) - _options_of(type(draft))
+    if misplaced:
+        raise UsageError(f"{', '.join(sorted(misplaced))}= does not go with {path}.", remedy="Leave it out.")
+    return draft.build(name=draft.name or _stem(place) if name is None else name, **rest)
+
+
+def detect(path: str | Path) -> Format:
+    """The format of a folder or a file.
+
+    Raises
+    ------
+    DataError
+        When it is none that we know, with what was found there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "u.data").write_text("1\\t7\\t5\\t881250949\\n")
+    ...     detect(folder).name
+    'movielens-100k'
+    """
+    return _recognized(_place(path))[0]
+
+
+def formats() -> tuple[Format, ...]:
+    """The known formats, in the order in which they are tried.
+
+    Examples
+    --------
+    >>> next(format for format in formats() if format.name == "netflix").recognized
+    'combined_data_*.txt, mv_*.txt, or the folder training_set'
+    """
+    return _FORMATS
+
+
+def _place(path: str | Path, *, trusted: bool = False) -> Place:
+    try:
+        given = Path(path).expanduser()
+        exists = given.exists()
+    except (TypeError, ValueError, RuntimeError, OSError):
+        raise UsageError(f"{path!r} is no path.", remedy="Give the path of a folder or a file.") from None
+    if not exists:
+        raise DataError("there is no such file or folder.", file=given, remedy="Check the path.")
+    return Place(given, trusted=trusted)
+
+
+def _named(name: str) -> Format:
+    for format in _FORMATS:
+        if name == format.name or name in format.aliases:
+            return format
+    names = ", ".join(format.name for format in _FORMATS)
+    raise UsageError(f"there is no format {name!r}.", remedy=f"Choose from {names}.")
+
+
+def _recognized(place: Place) -> tuple[Format, Place]:
+    """The format, and where it is: a folder in a folder that holds nothing else is entered."""
+    for format in _FORMATS:
+        if format.recognize(place):
+            return format, place
+    if place.is_folder:
+        inner = [path for path in place.folder.iterdir() if path.is_dir()]
+        if len(inner) == 1 and not place.files:
+            return _recognized(Place(inner[0]))
+    names = [path.name for path in place.files[:12]] if place.is_folder else [place.path.name]
+    found = ", ".join(names) + (", …" if place.is_folder and len(place.files) > 12 else "")
+    known = "; ".join(f"{format.name} ({format.recognized})" for format in _FORMATS)
+    raise DataError(
+        f"the format is not recognized; found {found or 'no file'}.",
+        file=place.path,
+        remedy=f"Name it with format=. The known formats are: {known}.",
+    )
+
+
+def _options_of(draft: type[Draft]) -> set[str]:
+    return set(inspect.signature(draft.build).parameters) - {"self", "name"}
+
+
+def _refuse_unknown(format: Format, options: set[str]) -> None:
+    """Before anything is read: an option that neither the format nor the datasets it gives understand."""
+    drafts = {"Interactions": InteractionsDraft, "TagAssignments": TagsDraft, "Table": TableDraft}
+    known = set().union(*(_options_of(draft) for name, draft in drafts.items() if name in format.returns))
+    unknown = options - known
+    if unknown:
+        ours = set(inspect.signature(format.load).parameters) - {"place"}
+        raise UsageError(
+            f"the format {format.name} has no option {', '.join(sorted(unknown))}.",
+            remedy=f"Its options are {', '.join(sorted(known | ours))}.",
+        )
+
+
+def _stem(place: Place) -> str:
+    return place.path.resolve().name if place.is_folder else place.path.name.removesuffix(".gz").partition(".")[0]

