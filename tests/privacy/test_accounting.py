@@ -98,21 +98,6 @@ class TestRefusals:
         with pytest.raises(UsageError, match="-1 times"):
             basic([(pure("1"), -1)])
 
-    @pytest.mark.parametrize(
-        "loss",
-        [
-            Pure(Fraction(-1)),
-            Approximate(Fraction(1), Fraction(-1, 10)),
-            Concentrated(Fraction(-1)),
-            GaussianLoss(Fraction(-1)),
-            Pure(0.5),  # type: ignore[arg-type]
-        ],
-    )
-    def test_losses_that_would_be_a_refund_or_not_exact(self, loss: Loss) -> None:
-        for view in VIEWS.values():
-            with pytest.raises(UsageError, match="must be a rational number from 0"):
-                view([pure("1"), loss], MILLIONTH)
-
     def test_a_delta_that_is_no_probability(self) -> None:
         with pytest.raises(UsageError, match="below 1"):
             totals([pure("1")], 2)

@@ -71,7 +71,12 @@ def test_bounds_are_the_same_with_and_without_a_user(rows, cap: int) -> None:
     data = visits(rows)
     for bound in (lambda d: weigh(d, cap), lambda d: clip_l2(d, cap), distinct_item_counts):
         whole, empty = bound(data), bound(data.emptied())
-        assert (whole.l1, whole.l2_squared, whole.linf, whole.step) == (empty.l1, empty.l2_squared, empty.linf, empty.step)
+        assert (whole.l1, whole.l2_squared, whole.linf, whole.step) == (
+            empty.l1,
+            empty.l2_squared,
+            empty.linf,
+            empty.step,
+        )
         assert whole.values.shape == empty.values.shape
         assert whole.caps == empty.caps
 
@@ -116,7 +121,9 @@ def test_distinct_items_keeps_the_latest_record() -> None:
 def test_squares_of_enormous_users_are_exact() -> None:
     """A user with a hundred thousand visits to one place weighs exactly the bound, in integers."""
     n = 100_003
-    data = Interactions({"user_id": np.zeros(n, dtype=int), "item_id": np.zeros(n, dtype=int)}, items=[0], duplicates="keep")
+    data = Interactions(
+        {"user_id": np.zeros(n, dtype=int), "item_id": np.zeros(n, dtype=int)}, items=[0], duplicates="keep"
+    )
     sums = clip_l2(data, 1, bits=20)
     assert int(sums.values[0]) ** 2 <= sums.l2_squared
     assert int(sums.values[0]) > 0.9 * 2**20

@@ -108,10 +108,31 @@ def test_comparison() -> None:
 
 
 @pytest.mark.parametrize(
-    "loss", [Pure(Fraction(1, 3)), Approximate(Fraction(2), Fraction(1, 7)), Concentrated(Fraction(1, 9)), GaussianLoss(Fraction(2))]
+    "loss",
+    [
+        Pure(Fraction(1, 3)),
+        Approximate(Fraction(2), Fraction(1, 7)),
+        Concentrated(Fraction(1, 9)),
+        GaussianLoss(Fraction(2)),
+    ],
 )
 def test_json_round_trip(loss) -> None:
     assert loss_from_json(loss.to_json()) == loss
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Pure(Fraction(-1)),
+        lambda: Approximate(Fraction(1), Fraction(-1, 10)),
+        lambda: Concentrated(Fraction(-1)),
+        lambda: GaussianLoss(Fraction(-1)),
+        lambda: Pure(0.5),  # type: ignore[arg-type]
+    ],
+)
+def test_a_loss_is_never_a_refund_and_never_a_float(make) -> None:
+    with pytest.raises(UsageError, match="rational number from 0"):
+        make()
 
 
 def test_impossible_conversions_are_refused() -> None:

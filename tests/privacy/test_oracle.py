@@ -20,7 +20,9 @@ dp.enable_features("contrib")
 
 
 def sums(l1: int, l2_squared: int) -> BoundedSums:
-    return BoundedSums(np.zeros(3, dtype=np.int64), Fraction(1), Fraction(l1), Fraction(l2_squared), Fraction(1), True, Unit(), ())
+    return BoundedSums(
+        np.zeros(3, dtype=np.int64), Fraction(1), Fraction(l1), Fraction(l2_squared), Fraction(1), True, Unit(), ()
+    )
 
 
 def laplace(scale: float):
@@ -79,7 +81,10 @@ def test_conversion_of_zcdp(rho: str, delta: str) -> None:
 def test_discovery_threshold(cap: int) -> None:
     """OpenDP's noisy-threshold release at our scale and threshold keeps the (ε, δ) that we state."""
     selection = StabilitySelection.of(epsilon="1/2", delta="1e-6")
-    space = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64")), dp.l01inf_distance(dp.absolute_distance(T="i64"))
+    space = (
+        dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64")),
+        dp.l01inf_distance(dp.absolute_distance(T="i64")),
+    )
     release = dp.m.make_laplace_threshold(*space, scale=float(selection.scale(cap)), threshold=selection.threshold(cap))
     epsilon, delta = release.map((cap, cap, 1))
     assert epsilon == pytest.approx(0.5, rel=1e-9)

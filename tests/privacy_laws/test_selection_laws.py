@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def signed_pairs(relation: str):
             )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _law(kind, values: tuple[int, ...], nonnegative: bool) -> np.ndarray:
     return kind(EPSILON).law(scores(values, nonnegative=nonnegative))
 

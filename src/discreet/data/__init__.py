@@ -3,6 +3,7 @@
 from discreet.data.domains import CategoricalDomain, IntegerDomain
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
+from discreet.data.readers import read
 from discreet.data.scales import RatingScale
 from discreet.data.tables import Table
 from discreet.data.tag_rules import TagRule
@@ -17,4 +18,5 @@ __all__ = [
     "Table",
     "TagAssignments",
     "TagRule",
+    "read",
 ]

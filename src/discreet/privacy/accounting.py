@@ -219,7 +219,6 @@ class _Heap:
         return heap
 
     def put(self, loss: Loss, count: int) -> None:
-        _check(loss)
         match loss:
             case Pure() | Approximate(delta=Fraction(numerator=0)):
                 self.pure[loss.epsilon] += count
@@ -270,13 +269,6 @@ def _by_distributions(heap: _Heap, rest: Fraction) -> list[Fraction]:
             # epsilon, (1 − e^−(a+b))₊ ≤ (1 − e^−a)₊ + (1 − e^−b)₊, and each side is bounded whatever the other does.
             bounds.append(found + Concentrated(heap.rho).epsilon_at(rest * share))
     return bounds
-
-
-def _check(loss: Loss) -> None:
-    """A negative loss would be a refund, and a float would make sums that are not exact."""
-    for name, value in vars(loss).items():
-        if not isinstance(value, int | Fraction) or value < 0:
-            raise UsageError(f"{name} = {value!r} of a loss must be a rational number from 0.")
 
 
 def _room(rest: Fraction, soft: Loss) -> Fraction:

@@ -27,6 +27,7 @@ from discreet.privacy.numbers import (
     plain,
     round_down,
     round_up,
+    stated,
 )
 
 __all__ = [
@@ -47,6 +48,12 @@ class Loss:
     """What one neighboring step can change. Subclasses say in which sense."""
 
     kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            # A negative loss would be a refund, and a float would make sums that are not exact.
+            if not isinstance(value, int | Fraction) or value < 0:
+                raise UsageError(f"{name} = {value!r} of a {self.kind} loss must be a rational number from 0.")
 
     def epsilon_at(self, delta: Fraction) -> Fraction:
         """The least epsilon this loss is known to stay within at that delta, rounded up."""
@@ -103,7 +110,7 @@ class Pure(Loss):
         return Concentrated(self.epsilon**2 / 2)
 
     def __str__(self) -> str:
-        return f"ε = {plain(self.epsilon)}"
+        return stated("ε", self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,7 @@ class Approximate(Loss):
         return None if self.delta else Pure(self.epsilon).concentrated()
 
     def __str__(self) -> str:
-        return f"ε = {plain(self.epsilon)}, δ = {plain(self.delta)}"
+        return f"{stated('ε', self.epsilon)}, {stated('δ', self.delta)}"
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class Concentrated(Loss):
         return self
 
     def __str__(self) -> str:
-        return f"ρ = {plain(self.rho)} (zCDP)" + (f", δ = {plain(self.delta)}" if self.delta else "")
+        return f"{stated('ρ', self.rho)} (zCDP)" + (f", {stated('δ', self.delta)}" if self.delta else "")
 
 
 @dataclass(frozen=True)

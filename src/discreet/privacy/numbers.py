@@ -25,6 +25,7 @@ __all__ = [
     "round_down",
     "round_up",
     "sqrt_up",
+    "stated",
 ]
 
 Rational = int | Fraction | Decimal | str | float
@@ -80,6 +81,20 @@ def plain(number: Fraction, *, digits: int = 6) -> str:
     if number.denominator <= 1000 and abs(number.numerator) <= 1_000_000:
         return str(number)
     return f"≈{float(round_up(float(number), digits)):.{digits}g}"
+
+
+def stated(symbol: str, number: Fraction, *, down: bool = False) -> str:
+    """An equation for people; what is not exact is marked as such and rounded up, or down.
+
+    Examples
+    --------
+    >>> stated("ε", Fraction(1, 2)), stated("δ", Fraction(2**70, 3**40), down=True)
+    ('ε = 0.5', 'δ ≈ 97.1067')
+    """
+    text = plain(number)
+    if not text.startswith("≈"):
+        return f"{symbol} = {text}"
+    return f"{symbol} ≈ {float(round_down(float(number), 6)):.6g}" if down else f"{symbol} ≈ {text[1:]}"
 
 
 def _short_decimal(number: Fraction) -> str | None:

@@ -212,7 +212,9 @@ class NoisyMax(Selection):
         centers = float(self.rate(scores)) * (scores.values - scores.values.max())
         kinks = np.unique(np.concatenate([centers, [centers.min() - 40, 40.0]]))
         # Panels end at the kinks and are short, so that the integrand is smooth and gentle on each.
-        edges = np.unique(np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(kinks)]))
+        edges = np.unique(
+            np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(kinks)])
+        )
         nodes, weights = np.polynomial.legendre.leggauss(16)
         half = np.diff(edges) / 2
         x = (edges[:-1] + half)[:, None] + half[:, None] * nodes

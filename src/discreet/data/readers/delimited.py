@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.readers.careful import careful_parse, match_header
-from discreet.data.readers.files import blocks, first_line
+from discreet.data.readers.files import blocks
 from discreet.data.readers.layout import UNIT_SEPARATOR, Column, Layout, NotNumbers
 from discreet.data.readers.records import Places, Records
 from discreet.data.readers.shape import (
@@ -85,34 +85,30 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
 
     None when the file is not plain, or when it cannot be shown that every record is whole and every value good.
     """
-    if not layout.is_simple or layout.escaped or layout.skip or not path.is_file() or path.stat().st_size < 3:
+    if not layout.is_simple or layout.escaped or layout.skip:
         return None
-    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as mapped:
-        raw = np.frombuffer(mapped, dtype=np.uint8)
-        try:
-            return _read_mapped(path, layout, mapped, raw)
-        finally:
-            del raw
-
-
-def _read_mapped(path: Path, layout: Layout, mapped: mmap, raw: NDArray[np.uint8]) -> Records | None:
+    try:
+        with path.open("rb") as stream:
+            mapped = mmap(stream.fileno(), 0, access=ACCESS_READ)
+    except (OSError, ValueError):
+        return None  # nothing there, or nothing in it: for those who can say what
+    raw, fields, separator = np.frombuffer(mapped, dtype=np.uint8), layout.columns, layout.separator_byte
     if mapped[:2] == b"\x1f\x8b" or mapped.find(b"\0") >= 0 or (layout.quoted and mapped.find(b'"') >= 0):
         return None
-    fields = layout.columns
     if layout.header:
-        fields = match_header(first_line(path), layout, path)
-    text = any(column.kind == "text" for column in fields)
-    if text and not is_ascii(raw):
+        head = mapped[: mapped.find(b"\n") + 1]
+        if not head or not head.isascii():
+            return None
+        fields = match_header(head[:-1].decode(), layout, path)
+    if any(column.kind == "text" for column in fields) and not is_ascii(raw):
         return None
     frame = _by_polars(path, fields, layout, quotes=False, skip_lines=int(layout.header))
-    records = count(raw, b"\n") + (mapped[-1:] != b"\n") - layout.header
-    if frame is None or frame.height != records or not _is_sound(frame, fields):
+    lines = count(raw, b"\n") + (mapped[-1:] != b"\n")
+    if frame is None or not frame.height or frame.height != lines - layout.header or not _is_sound(frame, fields):
         return None
-    if any(column.blank for column in fields) and count(raw, layout.separator_byte) != (
-        (records + layout.header) * (len(fields) - 1)
-    ):
+    if any(column.blank for column in fields) and count(raw, separator) != lines * (len(fields) - 1):
         return None
-    if any(column.kind == "id" for column in fields) and ids_may_hide(mapped, layout.separator_byte):
+    if any(column.kind == "id" for column in fields) and ids_may_hide(mapped, separator):
         return None
     places = Places()
     places.add(0, path, 1 + layout.header)

@@ -75,6 +75,8 @@ class InteractionsDraft:
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
         items = self.items if catalog is None else _catalog(catalog)
+        self.records, items = _same_ids(self.records, items, "item_id")
+        self.records, users = _same_ids(self.records, self.users, "user_id")
         if items_public:
             items = self._with_observed(items)
         settled_scale = self.scale if scale is None else RatingScale.of(scale)
@@ -85,7 +87,7 @@ class InteractionsDraft:
                 scale=settled_scale,
                 duplicates=settled_duplicates,
                 items=items,
-                users=self.users,
+                users=users,
                 context=self.context,
                 public_user_columns=tuple(public_user_columns) or self.public_user_columns,
                 name=name,
@@ -216,6 +218,16 @@ class TableDraft:
 
 
 Draft = InteractionsDraft | TagsDraft | TableDraft
+
+
+def _same_ids(records: Records, table: Any, column: str) -> tuple[Records, Any]:
+    """Records and a table beside them with ids of one type: text, when they are text in one of the two."""
+    if not isinstance(table, pl.DataFrame) or column not in table.columns:
+        return records, table
+    if {table[column].dtype, records.frame[column].dtype} != {pl.Int64(), pl.String()}:
+        return records, table
+    as_text = pl.col(column).cast(pl.String)
+    return records.with_frame(records.frame.with_columns(as_text)), table.with_columns(as_text)
 
 
 def _in_file(error: DataError, records: Records) -> DataError:

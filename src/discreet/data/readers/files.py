@@ -7,6 +7,7 @@ later complaint can name the line as an editor shows it.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -170,9 +171,10 @@ def _refuse_archives(head: bytes, path: Path) -> None:
 
 def _codec(encoding: str) -> str:
     try:
-        b"".decode(encoding)
+        with contextlib.suppress(UnicodeError):
+            b"ab".decode(encoding)  # refuses codecs that are not for text
         return codecs.lookup(encoding).name
-    except (LookupError, UnicodeError, TypeError):
+    except (LookupError, TypeError, ValueError):
         raise UsageError(f"there is no text encoding {encoding!r}.", remedy="Try 'utf-8' or 'latin-1'.") from None
 
 

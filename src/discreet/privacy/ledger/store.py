@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import DiscreetError, LedgerError, MissingExtraError, UsageError
-from discreet.privacy.ledger_tables import ACCOUNTS, BOOK, TABLES, VERSION, check_version
+from discreet.privacy.ledger.tables import ACCOUNTS, BOOK, TABLES, VERSION, check_version
 
 __all__ = ["PostgresStore", "SqliteStore", "Store", "store_at"]
 

@@ -11,10 +11,10 @@ from discreet.errors import BudgetError, PrivacyError
 from discreet.privacy.accounting import VIEWS, stated_delta
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss, Pure
-from discreet.privacy.numbers import plain, round_down
+from discreet.privacy.numbers import stated
 from discreet.privacy.units import Unit
 
-__all__ = ["Account", "Amount", "Balance", "Estimate", "says"]
+__all__ = ["Account", "Amount", "Balance", "Estimate"]
 
 _VIEW_WORDS = {
     "basic": "the basic sum",
@@ -32,7 +32,7 @@ class Amount:
     delta: Fraction = Fraction(0)
 
     def __str__(self) -> str:
-        return says("ε", self.epsilon) + (f", {says('δ', self.delta)}" if self.delta else "")
+        return stated("ε", self.epsilon) + (f", {stated('δ', self.delta)}" if self.delta else "")
 
     def __sub__(self, other: Amount) -> Amount:
         """The difference, nowhere below zero."""
@@ -108,8 +108,8 @@ class Account:
 
     def text_of_left(self, left: Amount) -> str:
         """What is left, rounded down, so that asking for it never asks for too much."""
-        text = says("ε", left.epsilon, down=True)
-        return f"{text}, {says('δ', left.delta, down=True)}" if self.limit.delta else text
+        text = stated("ε", left.epsilon, down=True)
+        return f"{text}, {stated('δ', left.delta, down=True)}" if self.limit.delta else text
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -246,12 +246,4 @@ class Estimate:
         if short is None:
             return "no finite epsilon is known at the delta that would be left"
         parts = {"ε": short.epsilon, "δ": short.delta}
-        return f"the shortfall is {', '.join(says(symbol, part) for symbol, part in parts.items() if part)}"
-
-
-def says(symbol: str, number: Fraction, *, down: bool = False) -> str:
-    """An equation for people; what is not exact is marked as such and rounded up, or down."""
-    text = plain(number)
-    if not text.startswith("≈"):
-        return f"{symbol} = {text}"
-    return f"{symbol} ≈ {float(round_down(float(number), 6)):.6g}" if down else f"{symbol} ≈ {text[1:]}"
+        return f"the shortfall is {', '.join(stated(symbol, part) for symbol, part in parts.items() if part)}"

@@ -9,8 +9,9 @@ from typing import Any
 
 from discreet.privacy.accounting import Total, View, totals
 from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.ledger_accounts import Account, Amount, Balance, says
+from discreet.privacy.ledger.accounts import Account, Amount, Balance
 from discreet.privacy.losses import Loss
+from discreet.privacy.numbers import stated
 
 __all__ = ["Entry", "Statement"]
 
@@ -124,7 +125,7 @@ class Statement:
 
     def __str__(self) -> str:
         unsettled = sum(entry.state == "reserved" for entry in self.entries)
-        note = f" ({unsettled} never settled; they keep counting)" if unsettled else ""
+        note = f" ({unsettled} never settled, still counted)" if unsettled else ""
         lines = [
             f"{self.account.name}: {self.account.unit}",
             f"  limit     {self.account.terms}",
@@ -154,8 +155,8 @@ class Statement:
 
     def _together(self) -> str:
         basic, tight = self.views["basic"].epsilon, self.views["pld"].epsilon
-        text = f"basic sum {says('ε', basic)} | tight (PLD) {says('ε', tight)}"
-        return f"{text}, at {says('δ', self.account.limit.delta)}" if self.account.limit.delta else text
+        text = f"basic sum {stated('ε', basic)} | tight (PLD) {stated('ε', tight)}"
+        return f"{text}, at {stated('δ', self.account.limit.delta)}" if self.account.limit.delta else text
 
     def _warning(self) -> str:
         releases = "release" if len(self.refuted) == 1 else "releases"

@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection
 
 from discreet.errors import LedgerError, UsageError
 from discreet.privacy.guarantees import Guarantee
-from discreet.privacy.ledger_accounts import Account, Amount, Balance
-from discreet.privacy.ledger_statements import Entry
+from discreet.privacy.ledger.accounts import Account, Amount, Balance
+from discreet.privacy.ledger.statements import Entry
 from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.units import Unit
 
@@ -31,6 +31,7 @@ __all__ = [
     "NewAccount",
     "NewSpend",
     "account_named",
+    "account_of_release",
     "accounts_of",
     "add_account",
     "add_fingerprints",
@@ -144,6 +145,13 @@ def accounts_of(connection: Connection, fingerprints: Sequence[str]) -> tuple[Ac
     """The accounts that any of these fingerprints is charged to."""
     linked = sql.select(FINGERPRINTS.c.account).where(FINGERPRINTS.c.fingerprint.in_(fingerprints))
     return _accounts(connection, ACCOUNTS.c.id.in_(linked)) if fingerprints else ()
+
+
+def account_of_release(connection: Connection, release: str) -> Account | None:
+    """The account that a release was charged to."""
+    charged = sql.select(SPENDS.c.account).where(SPENDS.c.release == release)
+    found = _accounts(connection, ACCOUNTS.c.id.in_(charged))
+    return found[0] if found else None
 
 
 def add_account(connection: Connection, new: NewAccount, fingerprints: Iterable[str]) -> Account:

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from sqlalchemy.engine import Connection
 
 from discreet.errors import BudgetError, LedgerError, UsageError
-from discreet.privacy import ledger_tables as tables
 from discreet.privacy.accounting import VIEWS
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.ledger_accounts import Account, Amount, Estimate
-from discreet.privacy.ledger_statements import Entry, Statement
-from discreet.privacy.ledger_store import store_at
+from discreet.privacy.ledger import tables
+from discreet.privacy.ledger.accounts import Account, Amount, Estimate
+from discreet.privacy.ledger.statements import Entry, Statement
+from discreet.privacy.ledger.store import store_at
 from discreet.privacy.numbers import Rational, as_positive, as_probability
 from discreet.privacy.units import Unit
 
@@ -241,6 +241,13 @@ class Ledger:
             account = self._require(connection, data)
             entries = tables.entries(connection, account.id)
         return Statement.of(account, entries)
+
+    def account_of_release(self, release_id: str) -> Account | None:
+        """The account that a release was charged to, or None if this book does not know it."""
+        if not self._store.is_there():
+            return None
+        with self._store.read() as connection:
+            return tables.account_of_release(connection, release_id)
 
     def _settle(self, spend: Spend, release_id: str | None) -> None:
         with self._store.write() as connection:
