@@ -115,9 +115,7 @@ class MissingExtraError(DiscreetError):
     def __init__(self, package: str, extra: str) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(
-            f"{package} is not installed.", remedy=f"Install it with: pip install 'discreet[{extra}]'."
-        )
+        super().__init__(f"{package} is not installed.", remedy=f"Install it with: pip install 'discreet[{extra}]'.")
 
 
 class DiscreetWarning(UserWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +25,8 @@ def plain_lines(text: str) -> int:
 
 
 def quoted_records(text: str) -> int:
-    """Records by Python's own reader of CSV; a blank line is one record, not none."""
-    lines = (f"{line}\n" for line in text.rstrip("\r\n").split("\n"))
+    """Records by Python's own reader of CSV, to which a lone carriage return is a letter like any other."""
+    lines = (f"{line}\n" for line in text.rstrip("\r\n").replace("\r", " ").split("\n"))
     return sum(1 for _ in csv.reader(lines, strict=True, delimiter=_delimiter(text)))
 
 
@@ -84,11 +85,50 @@ CASES = {
     "binary": ("nltcs/nltcs.csv", binary_rows),
     "csv": ("csv/shop.csv", with_header(quoted_records)),
 }
-LATIN = {"foursquare", "book-crossing", "hetrec-lastfm", "hetrec-lastfm-tags", "hetrec-delicious-tags", "hetrec-movielens"}
+LATIN = {
+    "foursquare",
+    "book-crossing",
+    "hetrec-lastfm",
+    "hetrec-lastfm-tags",
+    "hetrec-delicious-tags",
+    "hetrec-movielens",
+}
 
-PIECES = [b"", b"\n", b"\r\n", b",", b";", b"\t", b"::", b"|", b'"', b'""', b"\\", b"0", b"99", b"-", b"+7", b"007", b" "]
-PIECES += [b"nan", b"inf", b"1e400", b"99999999999999999999", b"\x00", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x1f", b"x"]
+PIECES = [
+    b"",
+    b"\n",
+    b"\r\n",
+    b",",
+    b";",
+    b"\t",
+    b"::",
+    b"|",
+    b'"',
+    b'""',
+    b"\\",
+    b"0",
+    b"99",
+    b"-",
+    b"+7",
+    b"007",
+    b" ",
+]
+PIECES += [
+    b"nan",
+    b"inf",
+    b"1e400",
+    b"99999999999999999999",
+    b"\x00",
+    b"\xff",
+    b"\xc3\xa9",
+    b"\xef\xbb\xbf",
+    b"\x1f",
+    b"x",
+]
 PIECES += [b"\n\n", b"1:\n", b"NULL", b"\\N", b"2010-02-30T00:00:00Z"]
+
+# Whatever else might be tempted to unpack these, we are not.
+MAGICS = [b"(\xb5/\xfd", b"\x1f\x8b", b"\x1f\x8b\x08\x00 1,2", b"x\x9c1", b"x\x01,2\n", b"BZh9", b"PK\x03\x04", b"PAR1"]
 
 
 @st.composite
@@ -125,8 +165,7 @@ def check(folder: Path, format: str, data: bytes) -> None:
     try:
         dataset = read(place, format=format)
         draft = next(f for f in formats() if f.name == format).load(Place(place, trusted=True))
-    except DiscreetError as error:
-        assert str(error)
+    except DiscreetError:
         return
     assert isinstance(dataset, Interactions | TagAssignments | Table)
     text = data.decode("latin-1" if format in LATIN else "utf-8").removeprefix("\ufeff")
@@ -139,21 +178,17 @@ def check(folder: Path, format: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("format", CASES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_damaged_files(folder: Path, format: str, data: st.DataObject) -> None:
     path = FIXTURES / CASES[format][0]
-    if not path.exists():
-        import gzip
-
-        whole = gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())
-    else:
-        whole = path.read_bytes()
+    packed = path.with_name(f"{path.name}.gz")
+    whole = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
     check(folder, format, data.draw(damaged(whole)))
 
 
 @pytest.mark.parametrize("format", CASES)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.binary(max_size=120))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.binary(max_size=120) | st.sampled_from(MAGICS))
 def test_arbitrary_bytes(folder: Path, format: str, data: bytes) -> None:
     check(folder, format, data)

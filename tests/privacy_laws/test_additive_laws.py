@@ -110,7 +110,9 @@ def test_chosen_records_never_pass_the_cap(choice, fixed_bits) -> None:
 
     rng = np.random.default_rng(5)
     for _ in range(20):
-        rows = [(u, i, 1, t) for t, (u, i) in enumerate(zip(rng.integers(0, 3, 30), rng.integers(0, 4, 30), strict=True))]
+        rows = [
+            (u, i, 1, t) for t, (u, i) in enumerate(zip(rng.integers(0, 3, 30), rng.integers(0, 4, 30), strict=True))
+        ]
         data = Interactions(rows, items=range(4), duplicates="keep")
         for bounded in (cap_records(data, 5, choice=choice), cap_items(data, 3, choice=choice)):
             sums = bounded.item_counts()

@@ -53,9 +53,7 @@ def item_law(users: int, selection: StabilitySelection, cap: int, reach: int) ->
 
 def world_law(histories, selection: StabilitySelection, cap: int, reach: int = 25) -> dict[tuple, float]:
     """Exact law of the release over items a and b, averaged over the random choice of each user's items."""
-    choices = [
-        [frozenset(c) for c in itertools.combinations(sorted(set(h)), min(cap, len(set(h))))] for h in histories
-    ]
+    choices = [[frozenset(c) for c in itertools.combinations(sorted(set(h)), min(cap, len(set(h))))] for h in histories]
     law: dict[tuple, float] = {}
     weight = 1 / math.prod(map(len, choices))
     for chosen in itertools.product(*choices):

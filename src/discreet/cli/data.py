@@ -45,9 +45,7 @@ def list_formats(as_json: AsJson = False) -> None:
     """
     from discreet.data.readers import formats
 
-    known = [
-        {"name": f.name, "holds": f.returns, "what": f.summary, "recognized_by": f.recognized} for f in formats()
-    ]
+    known = [{"name": f.name, "holds": f.returns, "what": f.summary, "recognized_by": f.recognized} for f in formats()]
     if as_json:
         answer_json({"formats": known, "worlds": WORLDS})
         return

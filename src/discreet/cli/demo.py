@@ -109,9 +109,17 @@ def _compared(films: Interactions, counts: Release) -> pl.DataFrame:
     import polars as pl
 
     from discreet.counting import top
+    from discreet.privacy.bounding import weigh
 
     ranked = top(counts, films.n_items)
-    true = pl.DataFrame({"item_id": films.items.series, "true": films.records_per_item})
+    weighed = weigh(films, CAP)
+    true = pl.DataFrame(
+        {
+            "item_id": films.items.series,
+            "true": films.records_per_item,
+            "weighed": weighed.values * float(weighed.step),
+        }
+    )
     return ranked.join(true, on="item_id", how="left", maintain_order="left")
 
 
@@ -146,8 +154,8 @@ def _report(
     )
     report.chart(
         _counts_chart(compared, noise),
-        "Released counts of the 60 most popular films (dots) beside the truth (line); "
-        f"the band is ±{noise:,.0f}. The truth lies higher because heavy raters are weighed down.",
+        f"Released counts of the 60 most popular films (dots, ±{noise:,.0f}) beside the truth (solid) and the truth "
+        f"with everybody weighed down to {CAP} ratings (dashed). Noise is the distance to the dashed line.",
     )
     report.quote(str(counts.guarantee))
     report.heading("The ten most popular films")
@@ -177,11 +185,11 @@ def _counts_chart(compared: pl.DataFrame, noise: float) -> Any:
 
     by_truth = compared.sort("true", descending=True).head(60).with_row_index("place", offset=1)
     shown = by_truth.with_columns(low=pl.col("count") - noise, high=pl.col("count") + noise)
-    base = alt.Chart(alt.Data(values=shown.select("place", "count", "true", "low", "high").to_dicts()))
+    base = alt.Chart(alt.Data(values=shown.select("place", "count", "true", "weighed", "low", "high").to_dicts()))
     x = alt.X("place:Q", title="films, most popular first")
-    band = base.mark_rule(color="#2f6f6a", opacity=0.25, strokeWidth=3).encode(
-        x=x, y=alt.Y("low:Q", title="ratings"), y2="high:Q"
-    )
+    y = alt.Y("low:Q", title="ratings")
+    band = base.mark_rule(color="#2f6f6a", opacity=0.25, strokeWidth=3).encode(x=x, y=y, y2="high:Q")
     dots = base.mark_circle(color="#2f6f6a", size=36).encode(x=x, y="count:Q")
     truth = base.mark_line(color="#c8553d", strokeWidth=2).encode(x=x, y="true:Q")
-    return (band + dots + truth).properties(width=760, height=300).configure_view(strokeWidth=0)
+    weighed = base.mark_line(color="#c8553d", strokeWidth=1.5, strokeDash=[5, 4]).encode(x=x, y="weighed:Q")
+    return (band + truth + weighed + dots).properties(width=760, height=300).configure_view(strokeWidth=0)

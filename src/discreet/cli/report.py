@@ -26,7 +26,7 @@ figure { margin: 1.2rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .92rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .4rem .7rem; border-bottom: 1px solid var(--line); }
-th { color: var(--soft); font-weight: 600; font-size: .88rem; } .number { text-align: right; }
+th { color: var(--soft); font-weight: 600; font-size: .88rem; } .number { text-align: right; width: 6rem; }
 blockquote { margin: 1rem 0; padding: .8rem 1.1rem; background: #fff; border-left: 4px solid var(--accent); }
 pre { background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1rem; overflow-x: auto;
       font-size: .88rem; }

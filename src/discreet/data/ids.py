@@ -6,7 +6,7 @@ Codes follow the sorted order of the ids, so they depend on which ids there are 
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ class IdMap:
         elif len(self._ids) == 0 or series.dtype != self._ids.dtype:
             codes = np.full(len(series), -1, dtype=np.int32)
         elif series.dtype == pl.Int64 and _fits_table(self._ids[0], self._ids[-1], len(series)):
-            codes = self._look_up(series.to_numpy())
+            codes = self._look_up(series)
         else:
             numbers = pl.Series(np.arange(len(self._ids), dtype=np.int32))
             codes = series.replace_strict(self._ids, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
@@ -114,21 +114,21 @@ class IdMap:
             raise self._unknown(series[int(np.argmin(codes >= 0))])
         return codes
 
-    def _look_up(self, values: NDArray[np.int64]) -> Codes:
-        """Codes of integers through a table; a chunk at a time, so that it stays in the cache."""
+    def _look_up(self, series: pl.Series) -> Codes:
+        """Codes of integers through a table."""
         low, high = int(self._ids[0]), int(self._ids[-1])
         table = np.full(high - low + 1, -1, dtype=np.int32)
         table[self._ids.to_numpy() - low] = np.arange(len(self._ids), dtype=np.int32)
-        codes = np.empty(values.size, dtype=np.int32)
-        for begin in range(0, values.size, CHUNK):
-            part = values[begin : begin + CHUNK]
-            found = codes[begin : begin + CHUNK]
+        codes, begin = np.empty(len(series), dtype=np.int32), 0
+        for part in _pieces(series):
+            found = codes[begin : begin + part.size]
             if low <= part.min() and part.max() <= high:
                 np.take(table, part - low, out=found)
             else:
                 inside = (part >= low) & (part <= high)
                 found[:] = -1
                 found[inside] = table[part[inside] - low]
+            begin += part.size
         return codes
 
     def decode(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> list[Any]:
@@ -208,10 +208,17 @@ def _distinct_integers(series: pl.Series) -> pl.Series:
     if not _fits_table(low, high, len(series)):
         return series.unique().sort()
     seen = np.zeros(high - low + 1, dtype=bool)
-    values = series.to_numpy()
-    for begin in range(0, values.size, CHUNK):
-        seen[values[begin : begin + CHUNK] - low] = True
+    for part in _pieces(series):
+        seen[part - low] = True
     return pl.Series(np.flatnonzero(seen) + low, dtype=pl.Int64)
+
+
+def _pieces(series: pl.Series) -> Iterator[NDArray[np.int64]]:
+    """The values in order, in pieces that stay in the cache and are no copies."""
+    for chunk in series.get_chunks():
+        values = chunk.to_numpy()
+        for begin in range(0, values.size, CHUNK):
+            yield values[begin : begin + CHUNK]
 
 
 def _series_of_objects(values: list[Any]) -> pl.Series:

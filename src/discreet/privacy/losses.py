@@ -160,7 +160,9 @@ class Concentrated(Loss):
         return self
 
     def __str__(self) -> str:
-        return f"{stated('ρ', self.rho)} (zCDP)" + (f", {stated('δ', self.delta)}" if self.delta else "")
+        usual = max(Fraction(1, 10**6), 2 * self.delta)
+        text = f"{stated('ρ', self.rho)} (zCDP; {stated('ε', self.epsilon_at(usual))} at {stated('δ', usual)})"
+        return text + (f", {stated('δ', self.delta)}" if self.delta else "")
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ class GaussianLoss(Loss):
         return Concentrated(self.mu_squared / 2)
 
     def __str__(self) -> str:
-        return f"μ = {self.mu:.6g} (GDP)"
+        usual = Fraction(1, 10**6)
+        return f"μ = {self.mu:.6g} (GDP; {stated('ε', self.epsilon_at(usual))} at {stated('δ', usual)})"
 
 
 _KINDS: dict[str, type[Loss]] = {cls.kind: cls for cls in (Pure, Approximate, Concentrated, GaussianLoss)}
@@ -209,7 +212,7 @@ def add(first: Loss, second: Loss) -> Loss:
     >>> print(add(Pure(Fraction(1, 2)), Pure(Fraction(1, 4))))
     ε = 0.75
     >>> print(add(Pure(Fraction(1)), Concentrated(Fraction(1, 2))))
-    ρ = 1 (zCDP)
+    ρ = 1 (zCDP; ε ≈ 7.76622 at δ = 1e-6)
     """
     if isinstance(first, Pure) and isinstance(second, Pure):
         return Pure(first.epsilon + second.epsilon)

@@ -133,9 +133,7 @@ def test_first_lines_of_a_short_file(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(text=st.text(alphabet='ab"\n\r,é', max_size=60), size=st.integers(1, 20), quoted=st.booleans())
-def test_no_byte_is_lost(
-    tmp_path_factory: pytest.TempPathFactory, text: str, size: int, quoted: bool
-) -> None:
+def test_no_byte_is_lost(tmp_path_factory: pytest.TempPathFactory, text: str, size: int, quoted: bool) -> None:
     content = text.encode().rstrip(b"\r\n")
     if not content:
         return

@@ -5,7 +5,6 @@ This is the definition of what a layout means; ``delimited.fast_parse`` must agr
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import math
 import re
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.readers.layout import Column, Layout, NotNumbers
+from discreet.data.readers.layout import Column, Layout, NotNumbers, listed
 from discreet.errors import DataError
 
 __all__ = ["careful_parse", "match_header", "split_header"]
@@ -37,7 +36,12 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
     DataError
         When a wanted column is missing or there twice.
     """
-    names = split_header(line, layout.separator_byte.decode(), quoted=layout.quoted)
+    try:
+        names = split_header(line, layout.separator_byte.decode(), quoted=layout.quoted)
+    except csv.Error:
+        raise DataError(
+            "the quotes of the header do not match.", file=path, line=1, value=line, remedy="Double or close them."
+        ) from None
     order = [name.casefold() for name in names]
     fields: list[Column] = [Column("", blank=True)] * len(names)
     for column in layout.columns:
@@ -50,7 +54,7 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
         if not found and not column.optional:
             wanted = " or ".join(repr(name) for name in column.headers or (column.name,))
             raise DataError(
-                f"there is no column {wanted}; the columns are {', '.join(repr(name) for name in names)}.",
+                f"there is no column {wanted}; the columns are {listed(names)}.",
                 file=path,
                 line=1,
                 column=column.name,
@@ -66,11 +70,11 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
 
 
 def split_header(line: str, separator: str, *, quoted: bool = True) -> list[str]:
-    """The names in a header, without quotes and the blanks around them."""
-    fields = line.removesuffix("\r").split(separator)
+    """The names in a header, without quotes and the blanks around them; csv.Error when the quotes do not match."""
+    line = line.removesuffix("\r")
+    fields = line.split(separator)
     if quoted and '"' in line and len(separator) == 1:
-        with contextlib.suppress(csv.Error):  # then the quotes are part of the names
-            fields = next(csv.reader([line.removesuffix("\r")], delimiter=separator), [])
+        fields = next(csv.reader([line], delimiter=separator, strict=True), [])
     return [field.strip() for field in fields]
 
 

@@ -50,18 +50,18 @@ def read_delimited(path: Path, layout: Layout) -> Records:
 
 
 def _read(path: Path, layout: Layout) -> Records:
-    fields = None if layout.header else layout.columns
-    parts: dict[str, list[pl.Series]] = {}
+    fields, skip = None if layout.header else layout.columns, layout.skip
+    parts: list[pl.DataFrame] = []
     places, row = Places(), 0
     for block in blocks(path, encoding=layout.encoding, quoted=layout.quoted, whole=layout.escaped):
         text, line = _plain(block.text, layout, path, block.first_line), block.first_line
-        for _ in range(layout.skip if line == 1 else 0):
+        while skip and text:
             _, _, text = text.partition(b"\n")
-            line += 1
-        if fields is None:
+            skip, line = skip - 1, line + 1
+        if fields is None and text:
             head, _, text = text.partition(b"\n")
             fields, line = match_header(head.decode(), layout, path), line + 1
-        if not text:
+        if fields is None or not text:
             continue
         parsed = fast_parse(text, fields, layout)
         if parsed is None:
@@ -71,13 +71,11 @@ def _read(path: Path, layout: Layout) -> Records:
             places.add(row, path, line)
         else:
             places.add_lines(row, path, lines + line)
-        for name in frame.columns:
-            parts.setdefault(name, []).append(frame[name])
+        parts.append(frame)
         row += frame.height
     if not row:
-        raise DataError("there is no record after the header.", file=path, line=1, remedy="Check the file.")
-    # Column by column, so that no more than one of them is held twice.
-    return Records(pl.DataFrame([pl.concat(parts.pop(name), rechunk=True) for name in list(parts)]), places)
+        raise DataError("there is no record after the first lines.", file=path, line=1, remedy="Check the file.")
+    return Records(pl.concat(parts, rechunk=False), places)
 
 
 def _read_at_once(path: Path, layout: Layout) -> Records | None:
@@ -85,6 +83,20 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
 
     None when the file is not plain, or when it cannot be shown that every record is whole and every value good.
     """
+    survey = _survey(path, layout)
+    if survey is None:
+        return None
+    fields, records = survey
+    frame = _by_polars(path, fields, layout, quotes=False, skip_lines=int(layout.header))
+    if frame is None or not frame.height or frame.height != records or not _is_sound(frame, fields):
+        return None
+    places = Places()
+    places.add(0, path, 1 + layout.header)
+    return Records(frame, places)
+
+
+def _survey(path: Path, layout: Layout) -> tuple[tuple[Column, ...], int] | None:
+    """The columns of a plain file and how many records it holds; None when it is not plain."""
     if not layout.is_simple or layout.escaped or layout.skip:
         return None
     try:
@@ -92,27 +104,26 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
             mapped = mmap(stream.fileno(), 0, access=ACCESS_READ)
     except (OSError, ValueError):
         return None  # nothing there, or nothing in it: for those who can say what
-    raw, fields, separator = np.frombuffer(mapped, dtype=np.uint8), layout.columns, layout.separator_byte
-    if mapped[:2] == b"\x1f\x8b" or mapped.find(b"\0") >= 0 or (layout.quoted and mapped.find(b'"') >= 0):
+    unusual = (b"\0", b"\r", b'"') if layout.quoted else (b"\0", b"\r")
+    if mapped[:2] == b"\x1f\x8b" or any(mapped.find(byte) >= 0 for byte in unusual):
         return None
+    fields = layout.columns
     if layout.header:
         head = mapped[: mapped.find(b"\n") + 1]
         if not head or not head.isascii():
             return None
         fields = match_header(head[:-1].decode(), layout, path)
-    if any(column.kind == "text" for column in fields) and not is_ascii(raw):
-        return None
-    frame = _by_polars(path, fields, layout, quotes=False, skip_lines=int(layout.header))
+    if not all(column.name for column in fields):
+        return None  # block by block, what nobody wants need not be held
+    raw, separator = np.frombuffer(mapped, dtype=np.uint8), layout.separator_byte
     lines = count(raw, b"\n") + (mapped[-1:] != b"\n")
-    if frame is None or not frame.height or frame.height != lines - layout.header or not _is_sound(frame, fields):
-        return None
     if any(column.blank for column in fields) and count(raw, separator) != lines * (len(fields) - 1):
+        return None
+    if any(column.kind == "text" for column in fields) and not is_ascii(raw):
         return None
     if any(column.kind == "id" for column in fields) and ids_may_hide(mapped, separator):
         return None
-    places = Places()
-    places.add(0, path, 1 + layout.header)
-    return Records(frame.rechunk(), places)
+    return fields, lines - layout.header
 
 
 def fast_parse(
@@ -125,6 +136,9 @@ def fast_parse(
     raw, separator = np.frombuffer(text, dtype=np.uint8), layout.separator_byte
     quotes = layout.quoted and b'"' in text
     if quotes and not quotes_are_regular(raw, separator):
+        return None
+    # polars drops a carriage return from the end of any field, not only of the last.
+    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         return None
     ends = record_ends(raw) if quotes else None
     records, lines = text.count(b"\n"), None
@@ -146,22 +160,22 @@ def fast_parse(
 def _by_polars(
     source: bytes | Path, fields: Sequence[Column], layout: Layout, *, quotes: bool, skip_lines: int = 0
 ) -> pl.DataFrame | None:
-    wanted = [index for index, column in enumerate(fields) if column.name]
+    named = {str(index): column.name for index, column in enumerate(fields) if column.name}
     try:
+        # All columns, also those that nobody wants: told to leave some out, polars lets lines with too many pass.
         frame = pl.read_csv(
             source,
             has_header=False,
             skip_lines=skip_lines,
             schema={str(index): column.dtype for index, column in enumerate(fields)},
-            columns=wanted,
             separator=layout.separator_byte.decode(),
             quote_char='"' if quotes else None,
-            null_values={str(index): fields[index].null for index in wanted if fields[index].null} or None,
+            null_values={str(index): column.null for index, column in enumerate(fields) if column.null} or None,
             glob=False,
         )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-    return frame.rename({str(index): fields[index].name for index in wanted})
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None  # polars also tries to unpack what begins like an archive
+    return frame.select(pl.col(number).alias(name) for number, name in named.items())
 
 
 def _is_sound(frame: pl.DataFrame, fields: Sequence[Column]) -> bool:

@@ -95,10 +95,9 @@ def read(
         chosen, place = _recognized(place)
     else:
         chosen = _named(format)
-    ours = set(inspect.signature(chosen.load).parameters) - {"place"}
-    _refuse_unknown(chosen, set(options) - ours)
-    draft: Draft = chosen.load(place, **{key: value for key, value in options.items() if key in ours})
-    rest = {key: value for key, value in options.items() if key not in ours}
+    _refuse_unknown(chosen, set(options))
+    draft: Draft = chosen.load(place, **{key: value for key, value in options.items() if key in chosen.options})
+    rest = {key: value for key, value in options.items() if key not in chosen.options}
     misplaced = set(rest) - _options_of(type(draft))
     if misplaced:
         raise UsageError(f"{', '.join(sorted(misplaced))}= does not go with {path}.", remedy="Leave it out.")
@@ -180,13 +179,12 @@ def _options_of(draft: type[Draft]) -> set[str]:
 def _refuse_unknown(format: Format, options: set[str]) -> None:
     """Before anything is read: an option that neither the format nor the datasets it gives understand."""
     drafts = {"Interactions": InteractionsDraft, "TagAssignments": TagsDraft, "Table": TableDraft}
-    known = set().union(*(_options_of(draft) for name, draft in drafts.items() if name in format.returns))
+    known = set(format.options).union(*(_options_of(drafts[name]) for name in drafts if name in format.returns))
     unknown = options - known
     if unknown:
-        ours = set(inspect.signature(format.load).parameters) - {"place"}
         raise UsageError(
             f"the format {format.name} has no option {', '.join(sorted(unknown))}.",
-            remedy=f"Its options are {', '.join(sorted(known | ours))}.",
+            remedy=f"Its options are {', '.join(sorted(known))}.",
         )
 
 

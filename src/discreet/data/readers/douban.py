@@ -23,6 +23,7 @@ _REVIEWS = ("moviereviews_cleaned.txt", "bookreviews_cleaned.txt", "musicreviews
 
 
 def load(place: Place, *, encoding: str = "utf-8") -> InteractionsDraft:
+    """Ratings from 1 to 5; of several by one user of one item, the last."""
     path = place.need("uir.index", *_REVIEWS)
     head = first_line(path)
     if "user_id" in head:

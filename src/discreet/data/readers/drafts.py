@@ -11,8 +11,11 @@ import numpy as np
 import polars as pl
 
 from discreet.data.domains import as_domain
+from discreet.data.frames import as_frame
+from discreet.data.ids import IdMap
 from discreet.data.interactions import Duplicates, Interactions
 from discreet.data.readers.records import Records
+from discreet.data.readers.roles import column_of
 from discreet.data.scales import RatingScale
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
@@ -42,7 +45,7 @@ class InteractionsDraft:
     records: Records
     scale: str | RatingScale | None = None
     duplicates: Duplicates = "error"
-    items: Any = None
+    items: pl.DataFrame | pl.Series | range | None = None
     users: pl.DataFrame | None = None
     context: tuple[str, ...] = ()
     public_user_columns: tuple[str, ...] = ()
@@ -74,7 +77,7 @@ class InteractionsDraft:
         """
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
-        items = self.items if catalog is None else _catalog(catalog)
+        items = _catalog(self.items if catalog is None else catalog)
         self.records, items = _same_ids(self.records, items, "item_id")
         self.records, users = _same_ids(self.records, self.users, "user_id")
         if items_public:
@@ -86,66 +89,74 @@ class InteractionsDraft:
                 self.records.frame,
                 scale=settled_scale,
                 duplicates=settled_duplicates,
-                items=items,
+                items=items["item_id"] if items is not None and items.width == 1 else items,
                 users=users,
                 context=self.context,
                 public_user_columns=tuple(public_user_columns) or self.public_user_columns,
                 name=name,
             )
         except DataError as error:
-            raise self._located(error, settled_scale, settled_duplicates, items) from None
+            # Its culprit is looked for only now.
+            raise (
+                self._off_scale(settled_scale)
+                or self._not_in_catalog(items)
+                or self._second_record(settled_duplicates)
+                or _in_file(error, self.records)
+            ) from None
         data.lineage = self.lineage
         return data
 
-    def _with_observed(self, items: Any) -> Any:
+    def _with_observed(self, items: pl.DataFrame | None) -> pl.DataFrame:
         observed = self.records.frame.select(pl.col("item_id").unique())
         if items is None:
-            return observed["item_id"]
-        table = items if isinstance(items, pl.DataFrame) else pl.DataFrame({"item_id": items})
-        if table["item_id"].dtype != observed["item_id"].dtype:
-            return table
-        return pl.concat([table, observed.join(table, on="item_id", how="anti")], how="diagonal")
+            return observed
+        known = IdMap(items["item_id"]).encode(observed["item_id"], unknown="mark") >= 0
+        return pl.concat([items, observed.filter(pl.Series(~known))], how="diagonal")
 
-    def _located(self, error: DataError, scale: Any, duplicates: str, items: Any) -> DataError:
-        """The same complaint with the line of its culprit, which is looked for only now."""
+    def _off_scale(self, scale: str | RatingScale | None) -> DataError | None:
         frame = self.records.frame
-        if scale is not None and "rating" in frame.columns:
-            scale = RatingScale.of(scale)
-            wrong = ~scale.contains(frame["rating"].to_numpy())
-            if wrong.any():
-                return self.records.error(
-                    int(np.argmax(wrong)),
-                    f"the rating is not on the declared scale {scale}.",
-                    column="rating",
-                    remedy="Correct the rating, or declare another scale with scale=.",
-                )
-        if items is not None:
-            ids = items["item_id"] if isinstance(items, pl.DataFrame) else pl.Series(list(items))
-            known = frame["item_id"].is_in(ids.implode()) if ids.dtype == frame["item_id"].dtype else None
-            if known is None or not known.all():
-                return self.records.error(
-                    0 if known is None else int(known.arg_min() or 0),
-                    "the item is not in the public catalog.",
-                    column="item_id",
-                    remedy="Complete the catalog, or say with items_public=True that it is public which items occur.",
-                )
-        if duplicates == "error":
-            fresh = frame.select(pl.struct("user_id", "item_id").is_first_distinct()).to_series()
-            if not fresh.all():
-                row = int(fresh.arg_min() or 0)
-                user, item = frame["user_id"][row], frame["item_id"][row]
-                first = int(((frame["user_id"] == user) & (frame["item_id"] == item)).arg_max() or 0)
-                return self.records.error(
-                    row,
-                    f"user {user!r} has a second record of item {item!r}; the first is in {self._place(first)}.",
-                    column="item_id",
-                    remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
-                )
-        return _in_file(error, self.records)
+        if scale is None or "rating" not in frame.columns or not frame["rating"].dtype.is_numeric():
+            return None
+        scale = RatingScale.of(scale)
+        wrong = ~scale.contains(frame["rating"].cast(pl.Float64).to_numpy())
+        if not wrong.any():
+            return None
+        return self.records.error(
+            int(np.argmax(wrong)),
+            f"the rating is not on the declared scale {scale}.",
+            column="rating",
+            remedy="Correct the rating, or declare another scale with scale=.",
+        )
 
-    def _place(self, row: int) -> str:
-        line = self.records.places.of(row)[1]
-        return f"row {row}" if line is None else f"line {line}"
+    def _not_in_catalog(self, items: pl.DataFrame | None) -> DataError | None:
+        if items is None or self.records.frame["item_id"].null_count():
+            return None
+        unknown = IdMap(items["item_id"]).encode(self.records.frame["item_id"], unknown="mark") < 0
+        if not unknown.any():
+            return None
+        return self.records.error(
+            int(np.argmax(unknown)),
+            "the item is not in the public catalog.",
+            column="item_id",
+            remedy="Complete the catalog, or say with items_public=True that it is public which items occur.",
+        )
+
+    def _second_record(self, duplicates: str) -> DataError | None:
+        frame = self.records.frame
+        fresh = frame.select(pl.struct("user_id", "item_id").is_first_distinct()).to_series()
+        if duplicates != "error" or fresh.all():
+            return None
+        row = int(fresh.arg_min() or 0)
+        user, item = frame["user_id"][row], frame["item_id"][row]
+        first = int(((frame["user_id"] == user) & (frame["item_id"] == item)).arg_max() or 0)
+        line = self.records.places.of(first)[1]
+        return self.records.error(
+            row,
+            f"user {user!r} has a second record of item {item!r}; the first is in "
+            f"{f'row {first}' if line is None else f'line {line}'}.",
+            column="item_id",
+            remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
+        )
 
 
 @dataclass
@@ -220,11 +231,9 @@ class TableDraft:
 Draft = InteractionsDraft | TagsDraft | TableDraft
 
 
-def _same_ids(records: Records, table: Any, column: str) -> tuple[Records, Any]:
+def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tuple[Records, pl.DataFrame | None]:
     """Records and a table beside them with ids of one type: text, when they are text in one of the two."""
-    if not isinstance(table, pl.DataFrame) or column not in table.columns:
-        return records, table
-    if {table[column].dtype, records.frame[column].dtype} != {pl.Int64(), pl.String()}:
+    if table is None or {table[column].dtype, records.frame[column].dtype} != {pl.Int64(), pl.String()}:
         return records, table
     as_text = pl.col(column).cast(pl.String)
     return records.with_frame(records.frame.with_columns(as_text)), table.with_columns(as_text)
@@ -242,10 +251,18 @@ def _in_file(error: DataError, records: Records) -> DataError:
     )
 
 
-def _catalog(given: Any) -> Any:
-    """A catalog from a file, or as the caller gave it."""
-    if isinstance(given, str | Path):
-        from discreet.data.readers.generic import read_catalog
+def _catalog(given: Any) -> pl.DataFrame | None:
+    """A catalog as a table with the column item_id: from a file, a table of any kind, or the ids alone."""
+    from discreet.data.readers.generic import read_catalog
 
+    if given is None:
+        return None
+    if isinstance(given, str | Path):
         return read_catalog(Path(given))
-    return given
+    if isinstance(given, IdMap):
+        return pl.DataFrame({"item_id": given.series})
+    if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
+        ids = list(given) if isinstance(given, set | frozenset) else given
+        return pl.DataFrame({"item_id": IdMap(ids, what="item").series})
+    table = as_frame(given, ["item_id"], at_least=1)
+    return table.rename({column_of("item_id", table.columns): "item_id"})

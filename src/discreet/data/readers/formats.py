@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -95,6 +96,11 @@ class Format:
     recognize: Callable[[Place], bool]
     load: Callable[..., Any]
     aliases: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of this format, besides those of the dataset that it gives."""
+        return tuple(name for name in inspect.signature(self.load).parameters if name != "place")
 
 
 def first_fields(path: Path | None, separator: str) -> list[str]:

@@ -5,6 +5,7 @@ The usual names of columns are understood; others are named by the caller.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
 from discreet.data.readers.files import first_line, first_lines
 from discreet.data.readers.formats import Format, Place
-from discreet.data.readers.layout import Column, Kind, Layout
+from discreet.data.readers.layout import Column, Kind, Layout, listed
 from discreet.data.readers.records import Places, Records
 from discreet.data.readers.roles import Roles, What, column_of
 from discreet.data.readers.times import with_seconds
@@ -52,7 +53,7 @@ def load_text(
     path = place.need(*_TEXT)
     lines = first_lines(path, 2, encoding=encoding)
     separator = separator or _likely_separator(lines[0])
-    first, second = (split_header(line, separator) for line in lines)
+    first, second = (_fields(line, separator) for line in lines)
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
     given: dict[str, Any] = {"user": user, "item": item, "rating": rating, "timestamp": timestamp}
     if not header and what is None and not any(given.values()):
@@ -88,7 +89,7 @@ def load_binary(
     records = read_frame(path)
     roles = Roles(user, item, rating, timestamp, context, resource, tag, what)
     kind, matched = roles.matched(records.frame.columns, path)
-    return _draft(records.with_frame(records.frame.select(matched).rename(matched)), kind, matched)
+    return _draft(records.with_frame(records.frame.select(list(matched)).rename(matched)), kind, matched)
 
 
 def read_frame(path: Path) -> Records:
@@ -122,7 +123,7 @@ def read_columns(path: Path, columns: Sequence[Column]) -> Records:
         if found is None:
             raise DataError(
                 f"there is no column {' or '.join(map(repr, column.headers or (column.name,)))}; the columns are "
-                f"{', '.join(map(repr, records.frame.columns))}.",
+                f"{listed(records.frame.columns)}.",
                 file=path,
                 column=column.name,
                 remedy="Check that this is the right file.",
@@ -140,10 +141,10 @@ def read_catalog(path: Path) -> pl.DataFrame:
     """A public catalog from a file: a table with a column of items, whatever else it says about them."""
     if Place(path).main(*_BINARY):
         table = read_frame(path).frame
-        return table.rename({column_of("item_id", table.columns, path) or "item_id": "item_id"})
+        return table.rename({column_of("item_id", table.columns, path): "item_id"})
     head = first_line(path)
     separator = _likely_separator(head)
-    names = split_header(head, separator)
+    names = _fields(head, separator)
     item = column_of("item_id", names, path)
     columns = tuple(Column("item_id", "id", (name,)) if name == item else Column(name, blank=True) for name in names)
     return read_delimited(path, Layout(columns, separator=separator, header=True, quoted=True)).frame
@@ -177,6 +178,14 @@ def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
     return InteractionsDraft(records, context=context)
 
 
+def _fields(line: str, separator: str) -> list[str]:
+    """What stands in a line, for a first look; the quotes of a field that goes on in the next line do not match."""
+    try:
+        return split_header(line, separator)
+    except csv.Error:
+        return split_header(line, separator, quoted=False)
+
+
 def _likely_separator(line: str) -> str:
     return "::" if "::" in line else max((",", "\t", ";", "|"), key=line.count)
 
@@ -192,7 +201,8 @@ FORMATS = (
         "Interactions, TagAssignments or Table",
         "CSV, TSV and the like, with a column mapping (what='tags' or 'table' for the other kinds of data)",
         "*.csv, *.tsv, *.txt",
-        lambda place: _single(place, _TEXT),
+        # Of a whole folder, a single .txt is more likely a note than data.
+        lambda place: _single(place, _TEXT if not place.is_folder else ("*.csv", "*.tsv", "*.tab")),
         load_text,
         aliases=("tsv", "text"),
     ),

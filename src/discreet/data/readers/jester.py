@@ -37,6 +37,7 @@ _WIDTHS = {100: 100, 101: 100, 140: 140, 141: 140, 150: 150, 151: 150, 158: 158,
 
 
 def load(place: Place) -> InteractionsDraft:
+    """Ratings from triplets, or from all matrices of a folder."""
     matrices = place.mains(*_MATRICES)
     path = place.main("jester_ratings.dat", *_MATRICES)
     if matrices and path is not None and not _is_triplets(path):

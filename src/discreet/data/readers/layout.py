@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from discreet.errors import UsageError
 
-__all__ = ["Column", "Layout", "NotNumbers", "skipped"]
+__all__ = ["Column", "Kind", "Layout", "NotNumbers", "listed", "skipped"]
 
 Kind = Literal["integer", "number", "id", "text"]
 
@@ -101,6 +102,12 @@ class NotNumbers(Exception):  # noqa: N818 -- never leaves this package
     def __init__(self, names: set[str]) -> None:
         self.names = names
         super().__init__(", ".join(sorted(names)))
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Names for a message, which a file of garbage must not make endless."""
+    shown = ", ".join(repr(name if len(name) <= 40 else f"{name[:39]}…") for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
 
 def skipped(count: int) -> tuple[Column, ...]:

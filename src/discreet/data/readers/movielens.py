@@ -68,6 +68,7 @@ _NO_GENRES = "(no genres listed)"
 
 
 def load_100k(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
+    """Ratings from 1 to 5, with the films and the users."""
     records = read_delimited(place.need("u.data"), Layout(_RATING, separator="\t"))
     items, users = (place.beside("u.item"), place.beside("u.user")) if tables else (None, None)
     return InteractionsDraft(
@@ -108,6 +109,7 @@ def _users_100k(path: Path, encoding: str) -> pl.DataFrame:
 
 
 def load_1m(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
+    """Ratings from 1 to 5, with the films and the users, whose ages and occupations are in codes."""
     draft = _load_dat(place, encoding, tables)
     draft.scale = STARS
     users = place.beside("users.dat") if tables else None
@@ -124,6 +126,7 @@ def load_1m(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> 
 
 
 def load_10m(place: Place, *, encoding: str = "utf-8", tables: bool = True) -> InteractionsDraft:
+    """Ratings from 0.5 to 5, with the films."""
     draft = _load_dat(place, encoding, tables)
     draft.scale = HALF_STARS
     return draft
@@ -141,6 +144,7 @@ def _load_dat(place: Place, encoding: str, tables: bool) -> InteractionsDraft:
 
 
 def load_csv(place: Place, *, encoding: str = "utf-8", tables: bool = True) -> InteractionsDraft:
+    """Ratings from 0.5 to 5, with the films."""
     layout = Layout(_RATING, header=True, quoted=True, encoding=encoding)
     records = read_delimited(place.need("ratings.csv"), layout)
     movies = place.beside("movies.csv") if tables else None
@@ -158,6 +162,7 @@ def _movies(path: Path, layout: Layout) -> pl.DataFrame:
 
 
 def load_tags(place: Place, *, encoding: str = "utf-8") -> TagsDraft:
+    """Tags of films."""
     path = place.need("tags.csv", "tags.dat")
     if begins_with(path, ",", "userId"):
         layout = Layout(_TAG[:3], header=True, quoted=True, encoding=encoding)

@@ -29,6 +29,7 @@ _COLUMNS = {"user_id": pl.Int64, "rating": pl.Int64, "day": pl.String}
 
 
 def load(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
+    """Ratings from 1 to 5 with the day, and the titles of the films."""
     titles = place.beside("movie_titles.csv", "movie_titles.txt") if tables else None
     return InteractionsDraft(
         _ratings(_parts(place)), scale="1:5", items=None if titles is None else _titles(titles, encoding)
@@ -60,7 +61,7 @@ def _ratings(paths: list[Path]) -> Records:
             parts.append(frame.filter(pl.Series(~heads)))
     if not row:
         raise DataError("there is no rating in these files.", file=paths[0].parent if paths else None)
-    return Records(pl.concat(parts, rechunk=True).with_columns(pl.col("rating").cast(pl.Float64)), places)
+    return Records(pl.concat(parts, rechunk=False).with_columns(pl.col("rating").cast(pl.Float64)), places)
 
 
 def _fast(block: Block, film: int) -> pl.DataFrame | None:
@@ -74,7 +75,7 @@ def _fast(block: Block, film: int) -> pl.DataFrame | None:
             text.replace(b":\n", b",,\n"), has_header=False, schema=_COLUMNS, quote_char=None, separator=","
         )
         days = frame["day"].str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.epoch("s")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
     heads = frame["rating"].is_null()
     if frame.height != block.lines or frame["user_id"].null_count() or heads.sum() != films:

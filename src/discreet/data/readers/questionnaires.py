@@ -85,7 +85,7 @@ def load_adult(place: Place, *, encoding: str = "utf-8") -> TableDraft:
 
 def _adult_parts(place: Place) -> list[Path]:
     # The parts of one copy: a folder may hold the same rows in several ways.
-    return place.mains("adult.data", "adult.test") or place.mains("adult*.csv") or place.mains("adult*.parquet*")
+    return place.mains("adult.data", "adult.test") or place.mains("adult.csv") or place.mains("adult.parquet*")
 
 
 def _adult(path: Path, encoding: str) -> Records:
@@ -93,7 +93,7 @@ def _adult(path: Path, encoding: str) -> Records:
         Column(
             name,
             "integer" if isinstance(domain, IntegerDomain) else "text",
-            headers=_ADULT_HEADERS.get(name, (name, name.replace("-", "_"), name.replace("-", "."))),
+            headers=_ADULT_HEADERS.get(name) or tuple(dict.fromkeys(name.replace("-", sign) for sign in "-_.")),
         )
         for name, domain in _ADULT.items()
     )
@@ -176,6 +176,7 @@ _KDD: dict[str, Any] = {
 
 
 def load_kddcup(place: Place) -> TableDraft:
+    """Connections, each with 41 features and a label."""
     columns = tuple(
         Column(name, "integer" if isinstance(domain, IntegerDomain) else "number" if domain is _FRACTIONS else "text")
         for name, domain in _KDD.items()

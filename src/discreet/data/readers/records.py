@@ -72,7 +72,7 @@ class Records:
                 places.add(row + begin, file, line)
             frames.append(part.frame)
             row += part.frame.height
-        return cls(pl.concat(_alike(frames), rechunk=True), places)
+        return cls(pl.concat(_alike(frames), rechunk=False), places)
 
     def filtered(self, keep: pl.Series) -> Records:
         """The rows where ``keep`` is true."""

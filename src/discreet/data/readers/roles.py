@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from discreet.data.readers.layout import listed
 from discreet.errors import DataError, UsageError
 
-__all__ = ["Roles", "What", "column_of"]
+__all__ = ["Roles", "What", "column_of", "usual_column"]
 
 What = Literal["interactions", "tags", "table"]
 
@@ -69,13 +70,17 @@ class Roles:
             return what, {name: name for name in names}
         matched: dict[str, str] = {}
         for role in _ROLES[what]:
-            name = column_of(role, names, path, given=self._given(role), required=role not in _MAY_LACK)
+            given = self._given(role)
+            if given is None and role in _MAY_LACK:
+                name = usual_column(role, names)
+            else:
+                name = column_of(role, names, path, given=given)
             if name in matched:
                 raise UsageError(f"column {name!r} cannot be {matched[name]} and {role}.", remedy="Name the columns.")
             if name is not None:
                 matched[name] = role
         for name in [self.context] if isinstance(self.context, str) else self.context:
-            matched.setdefault(column_of(name, names, path, given=name) or name, name)
+            matched.setdefault(column_of(name, names, path, given=name), name)
         return what, matched
 
     def _given(self, role: str) -> str | None:
@@ -84,31 +89,36 @@ class Roles:
     def _has_tags(self, names: Sequence[str]) -> bool:
         if self.tag is not None or self.resource is not None:
             return True
-        return self.item is None and self.rating is None and any(_plain(name) in _usual("tag") for name in names)
+        return self.item is None and self.rating is None and usual_column("tag", names) is not None
 
 
-def column_of(
-    role: str, names: Sequence[str], path: Path, *, given: str | None = None, required: bool = True
-) -> str | None:
-    """The column that plays a role, or None when there is none and none is required."""
-    if given is not None:
-        if given in names:
-            return given
-    else:
-        found = next((name for usual in _usual(role) for name in names if _plain(name) == usual), None)
-        if found is not None or not required:
-            return found
+def column_of(role: str, names: Sequence[str], path: Path | None = None, *, given: str | None = None) -> str:
+    """The column that plays a role.
+
+    Raises
+    ------
+    DataError
+        When there is none.
+    """
+    found = usual_column(role, names) if given is None else given if given in names else None
+    if found is not None:
+        return found
     option = _OPTIONS.get(role, role)
     numbers = bool(names) and all(re.fullmatch(r"[+-]?[0-9.]+", name) for name in names)
     raise DataError(
-        f"there is no column {given!r}; the columns are {', '.join(map(repr, names))}."
+        f"there is no column {given!r}; the columns are {listed(names)}."
         if given is not None
-        else f"no column looks like the {option}; the columns are {', '.join(map(repr, names))}.",
+        else f"no column looks like the {option}; the columns are {listed(names)}.",
         file=path,
-        line=1,
+        line=None if path is None else 1,
         column=given or role,
         remedy="If there is no header, give header=False." if numbers else f"Name the column with {option}=.",
     )
+
+
+def usual_column(role: str, names: Sequence[str]) -> str | None:
+    """The column that has a usual name for a role."""
+    return next((name for usual in _usual(role) for name in names if _plain(name) == usual), None)
 
 
 def _usual(role: str) -> list[str]:

@@ -66,7 +66,8 @@ def ids_may_hide(text: bytes | mmap, separator: bytes) -> bool:
     >>> [ids_may_hide(text, b",") for text in (b"7,0.5\\n", b"07,1\\n", b"7,-0\\n")]
     [False, True, True]
     """
-    if any(text.find(sign) >= 0 for sign in (b"+", b" ", b'"')) or text[:1] == b"0":
+    signs = (sign for sign in (b"+", b" ", b"\t", b'"') if sign != separator)
+    if any(text.find(sign) >= 0 for sign in signs) or text[:1] == b"0":
         return True
     raw = np.frombuffer(text, dtype=np.uint8)
     for part in _chunks(raw, overlap=2):

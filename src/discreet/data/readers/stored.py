@@ -28,6 +28,7 @@ MAIN_FILES = {"interactions": "interactions.parquet", "tags": "tags.parquet", "t
 
 
 def load(place: Place) -> Draft:
+    """Whatever ``write`` has written."""
     if place.is_folder or place.path.name == FACTS_FILE:
         return _load_folder(place.folder)
     facts = _facts(_metadata(place.path), place.path)

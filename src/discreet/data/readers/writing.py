@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from discreet.data.ids import Codes, IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.readers.stored import FACTS_FILE, MAIN_FILES, METADATA_KEY, VERSION, domain_as_json
 from discreet.data.tables import Table
@@ -63,9 +65,7 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
         raise UsageError(
             f"{type(data).__name__} is no dataset.", remedy="Give Interactions, TagAssignments or a Table."
         )
-    facts, main, sides = _pieces(data)
-    if not tables:
-        sides = {}
+    facts, main, sides = _pieces(data, tables=tables)
     writer = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".csv": _csv, ".tsv": _tsv}
     write_file = writer.get(path.suffix.lower())
     if write_file is not None and sides:
@@ -88,7 +88,7 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
     return path
 
 
-def _pieces(data: Dataset) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.DataFrame]]:
+def _pieces(data: Dataset, *, tables: bool) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.DataFrame]]:
     """The facts, the records, and the tables beside them."""
     facts: dict[str, Any] = {METADATA_KEY: VERSION, "name": data.name, "lineage": list(data.lineage)}
     sides: dict[str, pl.DataFrame] = {}
@@ -96,36 +96,43 @@ def _pieces(data: Dataset) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.D
         facts |= {"kind": "table", "domains": {a: domain_as_json(d) for a, d in data.domains.items()}}
         facts["group"] = next((name for name in data.to_frame().columns if name not in data.attributes), None)
     elif isinstance(data, TagAssignments):
-        facts |= {"kind": "tags"}
+        facts["kind"] = "tags"
         for side, public, ids, used, column in (
             ("vocabulary", data.vocabulary_is_public, data.tags, data.tag, "tag"),
             ("resources", data.resources_are_public, data.resources, data.resource, "resource_id"),
         ):
-            facts[f"{side}_public"] = public
-            if public and len(ids) > len(set(used.tolist())):
+            unseen = public and _has_unseen(ids, used)
+            facts[f"{side}_public"] = public and (tables or not unseen)
+            if tables and unseen:
                 sides[side] = pl.DataFrame({column: ids.series})
     else:
+        sides = _sides(data) if tables else {}
+        # A catalog that is left out is not what occurs: that would be another statement about what is public.
+        public = data.catalog_is_public and (tables or not _has_unseen(data.items, data.item))
         facts |= {
             "kind": "interactions",
             "scale": None if data.scale is None else str(data.scale),
             "duplicates": "keep" if data.may_repeat else "error",
             "context": data.context.columns,
-            "public_user_columns": sorted(data.public_user_columns),
-            "catalog_is_public": data.catalog_is_public,
+            "public_user_columns": sorted(data.public_user_columns) if tables else [],
+            "catalog_is_public": public,
         }
-        sides = _sides(data)
     return facts | dict.fromkeys(sides, True), data.to_frame(), sides
 
 
 def _sides(data: Interactions) -> dict[str, pl.DataFrame]:
     sides: dict[str, pl.DataFrame] = {}
-    unseen = data.catalog_is_public and bool((data.records_per_item == 0).any())
-    if data.item_table is not None or unseen:
+    if data.catalog_is_public and (data.item_table is not None or _has_unseen(data.items, data.item)):
         table = data.item_table if data.item_table is not None else pl.DataFrame()
         sides["items"] = pl.DataFrame({"item_id": data.items.series}).hstack(table.get_columns())
     if data.user_table is not None:
         sides["users"] = pl.DataFrame({"user_id": data.users.series}).hstack(data.user_table.get_columns())
     return sides
+
+
+def _has_unseen(ids: IdMap, codes: Codes) -> bool:
+    """Whether a list has ids that no record has."""
+    return bool((np.bincount(codes, minlength=len(ids)) == 0).any())
 
 
 # Files

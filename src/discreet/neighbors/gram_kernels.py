@@ -1,0 +1,42 @@
+"""Compiled sums of user contributions to Gram matrices, in whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+__all__ = ["gram_sums"]
+
+
+@njit(parallel=True, cache=True)
+def gram_sums(
+    item_starts: NDArray[np.int64],
+    item_users: NDArray[np.int32],
+    item_places: NDArray[np.int64],
+    user_starts: NDArray[np.int64],
+    user_items: NDArray[np.int32],
+    values: NDArray[np.int64],
+    one: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Upper triangles of Σ_u ⌊x_i x_j / n_u⌋ and Σ_u ⌊one / n_u⌋ over the items of each user, towards zero.
+
+    A row of the result belongs to one thread: the item's raters are visited one after the other, and of each the items
+    from this one on. ``item_places`` tells where a rater's record of the item stands among the records by user.
+    """
+    n_items = item_starts.size - 1
+    products = np.zeros((n_items, n_items), dtype=np.int64)
+    counts = np.zeros((n_items, n_items), dtype=np.int64)
+    for i in prange(n_items):
+        for entry in range(item_starts[i], item_starts[i + 1]):
+            user = item_users[entry]
+            place = item_places[entry]
+            n = user_starts[user + 1] - user_starts[user]
+            x = values[place]
+            share = one // n
+            for other in range(place, user_starts[user + 1]):
+                j = user_items[other]
+                product = x * values[other]
+                products[i, j] += product // n if product >= 0 else -((-product) // n)
+                counts[i, j] += share
+    return products, counts

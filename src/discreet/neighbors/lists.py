@@ -1,0 +1,182 @@
+"""Neighbor lists: of each entity the most similar others, best first, and who comes first among equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.neighbors.profiles import Profiles
+from discreet.neighbors.sharing import share_out
+from discreet.privacy import entropy
+
+if TYPE_CHECKING:
+    from discreet.neighbors.kernels import Rule
+
+__all__ = ["NeighborLists", "Ties", "checked_codes", "nearest", "tie_order"]
+
+Ties = Literal["random", "id", "attacker"]
+
+MOST_BYTES = 4 * 2**30  # of all lists together while they are made
+ROWS = 32  # rows that a thread takes at a time
+
+
+@dataclass(frozen=True)
+class NeighborLists:
+    """Of each entity the most similar others, best first.
+
+    Attributes
+    ----------
+    indices : int32 array, one row an entity
+        Codes of the neighbors; −1 where there are no more. Nobody is a neighbor of oneself, and nobody without the
+        minimum of co-raters is.
+    scores : float64 array
+        Their similarities; 0 where there are no more.
+
+    Examples
+    --------
+    >>> lists = NeighborLists(np.array([[1, -1], [0, -1]], dtype=np.int32), np.array([[0.5, 0], [0.5, 0]]))
+    >>> lists.of(0)
+    (array([1], dtype=int32), array([0.5]))
+    """
+
+    indices: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.indices.shape[0]
+
+    @property
+    def k(self) -> int:
+        """The most neighbors that a list can have."""
+        return self.indices.shape[1]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many neighbors each entity has."""
+        return np.count_nonzero(self.indices >= 0, axis=1)
+
+    def of(self, code: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Codes and similarities of the neighbors of one entity."""
+        if not 0 <= code < len(self):
+            raise UsageError(f"there is no list of {code}: the codes run from 0 to {len(self) - 1}.")
+        size = int(np.count_nonzero(self.indices[code] >= 0))
+        return self.indices[code, :size], self.scores[code, :size]
+
+
+def tie_order(n: int, *, ties: Ties, attacker: Iterable[int] | None = None) -> NDArray[np.int64]:
+    """Codes from 0 to n − 1 in the order in which equals are listed.
+
+    Parameters
+    ----------
+    ties
+        ``"random"``: one random order, fresh for each call. ``"id"``: the lower code first. ``"attacker"``: the codes
+        in ``attacker`` first, then the lower code; for studies of attacks.
+    attacker
+        Whom the attacker wants to see in a list.
+
+    Examples
+    --------
+    >>> tie_order(4, ties="attacker", attacker=[2]).tolist()
+    [2, 0, 1, 3]
+    """
+    if (ties == "attacker") != (attacker is not None):
+        raise UsageError(
+            f"ties={ties!r} does not go with {'no' if attacker is None else 'given'} attacker codes.",
+            remedy='Give attacker= exactly with ties="attacker".',
+        )
+    if ties == "random":
+        return np.argsort(entropy.random_words(n), kind="stable")
+    if ties == "id":
+        return np.arange(n)
+    if ties == "attacker":
+        last = np.ones(n, dtype=bool)
+        last[checked_codes(attacker, n, "attacker")] = False
+        return np.argsort(last, kind="stable")
+    raise UsageError(f"ties={ties!r}?", remedy='Choose "random", "id" or "attacker".')
+
+
+def checked_codes(codes: object, n: int, name: str) -> NDArray[np.int64]:
+    """Whole numbers from 0 to n − 1, as an array."""
+    if isinstance(codes, Iterable) and not isinstance(codes, np.ndarray):
+        codes = list(codes)
+    found = np.asarray(codes)
+    if found.size == 0 and found.ndim == 1:
+        return np.empty(0, dtype=np.int64)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise UsageError(f"{name} must be a list of codes, not {codes!r}.")
+    if found.min() < 0 or found.max() >= n:
+        raise UsageError(f"{name} has codes from {found.min()} to {found.max()}; they run from 0 to {n - 1}.")
+    return found.astype(np.int64)
+
+
+def nearest(
+    profiles: Profiles, rule: Rule, order: NDArray[np.int64], width: int, threads: int
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Scores and codes of the best candidates of each entity, best first."""
+    from discreet.neighbors.list_kernels import EMPTY, merge, settle
+
+    n = profiles.n
+    rank = np.empty(n, dtype=np.int32)
+    rank[profiles.position[order]] = np.arange(n, dtype=np.int32)
+    # Every thread has lists of its own; where these would be large, there are fewer threads.
+    threads = max(1, min(threads, MOST_BYTES // (12 * n * width + 1)))
+    scores = [np.full((n, width), -np.inf) for _ in range(threads)]
+    ranks = [np.full((n, width), EMPTY, dtype=np.int32) for _ in range(threads)]
+    if width:
+        _fill(profiles, rule, rank, scores, ranks)
+
+    def finish(_: int, rows: slice) -> None:
+        for other in range(1, threads):
+            merge(scores[0][rows], ranks[0][rows], scores[other][rows], ranks[other][rows])
+        settle(scores[0][rows], ranks[0][rows], order)
+
+    share_out(finish, [slice(first, first + 1024) for first in range(0, n, 1024)], threads)
+    return scores[0], ranks[0]
+
+
+def _fill(
+    profiles: Profiles,
+    rule: Rule,
+    rank: NDArray[np.int32],
+    scores: list[NDArray[np.float64]],
+    ranks: list[NDArray[np.int32]],
+) -> None:
+    """Offer every pair with a common rater to the lists of both, in whichever thread's set."""
+    from discreet.neighbors.list_kernels import LEAST, nearest_by_products, nearest_by_sums
+
+    n, threads = profiles.n, len(scores)
+    whole_numbers = profiles.value.dtype == np.uint8
+    largest = max(profiles.squares.max(initial=0), np.diff(profiles.starts).max(initial=0))
+    # Products of positive whole numbers: above 0 exactly where there is a common rater.
+    if (
+        rule.whole
+        and rule.overlap == 1
+        and not rule.shrinkage
+        and whole_numbers
+        and largest < 2**31
+        and profiles.value.all()
+    ):
+        with np.errstate(divide="ignore"):
+            inverse = np.where(profiles.squares > 0, 1 / np.sqrt(profiles.squares), 0).astype(np.float32)
+        products = [np.zeros(n, dtype=np.int32) for _ in range(threads)]
+        floors = [np.full(n, LEAST, dtype=np.float32) for _ in range(threads)]
+
+        def work(worker: int, rows: tuple[int, int]) -> None:
+            nearest_by_products(
+                *rows, profiles, rule, rank, inverse, products[worker], floors[worker], scores[worker], ranks[worker]
+            )
+    else:
+        # Whole numbers up to 2²⁴ are exact in 32 bits, and half as much memory is twice as fast.
+        dtype = np.float32 if whole_numbers and largest <= 2**24 else np.float64
+        sums = [np.zeros((n, 4), dtype=dtype) for _ in range(threads)]
+        lows = [np.full(n, -np.inf) for _ in range(threads)]
+
+        def work(worker: int, rows: tuple[int, int]) -> None:
+            nearest_by_sums(*rows, profiles, rule, rank, sums[worker], lows[worker], scores[worker], ranks[worker])
+
+    share_out(work, [(max(last - ROWS, 0), last) for last in range(n, 0, -ROWS)], threads)

@@ -1,0 +1,189 @@
+"""What a strategy chooses from: one list of candidates, many lists, and blocks of them as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+
+__all__ = ["Block", "CandidateLists", "Candidates"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# A block holds about so many cells: large enough for numpy, small enough for the cache of a laptop.
+CELLS = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidates of one target. Strategies name them by their place in these arrays.
+
+    Parameters
+    ----------
+    similarity
+        Similarity of each candidate to the target.
+    sensitivity
+        RS of each pair, in the form that the strategy asks for; strategies without RS do without.
+    priority
+        Who goes first among equals, the larger number first, before any other rule for ties. Attack studies use it to
+        put the target of the attack first.
+    """
+
+    similarity: Vector
+    sensitivity: Vector | None = None
+    priority: Vector | None = None
+
+    def __post_init__(self) -> None:
+        _check_columns(self)
+
+    def __len__(self) -> int:
+        return self.similarity.size
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateLists:
+    """The candidates of many targets, one list after the other.
+
+    Parameters
+    ----------
+    similarity, sensitivity, priority
+        As in ``Candidates``, all lists joined.
+    starts
+        Where each list begins, and at the end where the last one ends: one number more than there are lists.
+
+    Examples
+    --------
+    >>> lists = CandidateLists(np.array([0.9, 0.5, 0.7]), np.array([0, 2, 3]))
+    >>> len(lists), lists[1].similarity
+    (2, array([0.7]))
+    """
+
+    similarity: Vector
+    starts: Integers
+    sensitivity: Vector | None = None
+    priority: Vector | None = None
+
+    def __post_init__(self) -> None:
+        _check_columns(self)
+        starts = np.asarray(self.starts, dtype=np.int64)
+        if starts.ndim != 1 or starts.size == 0 or starts[0] != 0 or starts[-1] != self.similarity.size:
+            raise UsageError(f"starts must run from 0 to the number of candidates, {self.similarity.size}.")
+        if np.any(np.diff(starts) < 0):
+            raise UsageError("starts must not fall: a list cannot end before it begins.")
+        object.__setattr__(self, "starts", starts)
+
+    @classmethod
+    def of(cls, lists: Sequence[Candidates]) -> CandidateLists:
+        """Join single lists; either all of them have a sensitivity or none, and the same for the priority."""
+        if not lists:
+            raise UsageError("there is no list of candidates to join.")
+        columns: dict[str, Vector | None] = {}
+        for name in ("sensitivity", "priority"):
+            parts = [getattr(one, name) for one in lists]
+            given = [part for part in parts if part is not None]
+            if given and len(given) < len(parts):
+                raise UsageError(f"some lists have a {name} and some have none.")
+            columns[name] = np.concatenate(given) if given else None
+        similarity = np.concatenate([one.similarity for one in lists])
+        return cls(similarity, np.cumsum([0, *map(len, lists)]), **columns)
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def __getitem__(self, place: int) -> Candidates:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        part = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        return Candidates(
+            self.similarity[part],
+            None if self.sensitivity is None else self.sensitivity[part],
+            None if self.priority is None else self.priority[part],
+        )
+
+    @property
+    def sizes(self) -> Integers:
+        return np.diff(self.starts)
+
+    def blocks(self) -> Iterator[tuple[Integers, Block]]:
+        """Lists of about equal length together as matrices, with the numbers of the lists."""
+        by_size = np.argsort(self.sizes, kind="stable")
+        widths = self.sizes[by_size].tolist()
+        begin = 0
+        while begin < len(widths):
+            end = begin + 1
+            # Sorted by size, so the last list of a block decides how wide it is.
+            while end < len(widths) and (end + 1 - begin) * widths[end] <= CELLS:
+                end += 1
+            rows = by_size[begin:end]
+            yield rows, self._block(rows)
+            begin = end
+
+    def _block(self, rows: Integers) -> Block:
+        sizes = self.sizes[rows]
+        columns = np.arange(int(sizes.max(initial=0)))
+        present = columns < sizes[:, None]
+        cells = np.where(present, self.starts[rows][:, None] + columns, 0)
+        return Block(
+            similarity=np.where(present, self.similarity[cells], -np.inf),
+            present=present,
+            sensitivity=None if self.sensitivity is None else np.where(present, self.sensitivity[cells], 0.0),
+            priority=None if self.priority is None else self.priority[cells],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Lists as rows of a matrix, filled up on the right with candidates that are not ``present``.
+
+    Parameters
+    ----------
+    similarity
+        −∞ where nobody is present.
+    sensitivity
+        0 where nobody is present.
+    """
+
+    similarity: Matrix
+    present: Mask
+    sensitivity: Matrix | None
+    priority: Matrix | None
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> Block:
+        """A block of one row."""
+        return CandidateLists.of([candidates])._block(np.zeros(1, dtype=np.int64))
+
+    @property
+    def sizes(self) -> Integers:
+        return self.present.sum(axis=1)
+
+    def ranked_similarity(self, rank: int) -> Vector:
+        """Similarity of the candidate at that rank, from 1, in every row; of the last one where there are fewer."""
+        if self.similarity.shape[1] == 0:
+            return np.full(self.similarity.shape[0], -np.inf)
+        lowest = np.where(self.present, self.similarity, np.inf).min(axis=1)
+        if rank > self.similarity.shape[1]:
+            return lowest
+        at_rank = -np.partition(-self.similarity, rank - 1, axis=1)[:, rank - 1]
+        return np.where(self.sizes >= rank, at_rank, lowest)
+
+
+def _check_columns(given: Candidates | CandidateLists) -> None:
+    for name in ("similarity", "sensitivity", "priority"):
+        values = getattr(given, name)
+        if values is None and name != "similarity":
+            continue
+        column = np.asarray(values, dtype=np.float64)
+        object.__setattr__(given, name, column)
+        if column.ndim != 1 or column.shape != given.similarity.shape:
+            raise UsageError(f"{name} of shape {column.shape} does not fit {given.similarity.shape[0]} candidates.")
+        if not np.isfinite(column).all() or (name == "sensitivity" and np.any(column < 0)):
+            what = "finite numbers from 0" if name == "sensitivity" else "finite numbers"
+            raise UsageError(f"{name} must consist of {what}.", remedy="Leave out pairs that have no similarity.")

@@ -1,0 +1,135 @@
+"""PrivateItemKNN: what it learns, what it costs, and that it needs nobody's records afterwards."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
+from discreet.neighbors import PrivateItemKNN
+from discreet.recommender import load_model
+
+
+@pytest.fixture(scope="module")
+def checkers() -> dc.Interactions:
+    """Two tastes: even users like even items, odd users odd ones; everybody rates what they like 5, one other item 1."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for user in range(600):
+        liked = rng.choice(np.arange(user % 2, 40, 2), size=8, replace=False)
+        rows += [(user, int(item), 5) for item in liked]
+        rows.append((user, int(rng.choice(np.arange(1 - user % 2, 40, 2))), 1))
+    return dc.Interactions(rows, items=range(40), scale="1:5")
+
+
+@pytest.fixture(scope="module")
+def model(checkers: dc.Interactions) -> PrivateItemKNN:
+    return PrivateItemKNN(epsilon=20, delta="1e-6", k=15).fit(checkers)
+
+
+def test_it_finds_the_two_tastes(model: PrivateItemKNN) -> None:
+    best = model.recommend([4, 7], n=5)
+    assert (best.filter(best["user_id"] == 4)["item_id"] % 2 == 0).all()
+    assert (best.filter(best["user_id"] == 7)["item_id"] % 2 == 1).all()
+    alike = model.similar_items([6], n=5)
+    assert (alike["similar_id"] % 2 == 0).all()
+
+
+def test_predictions_go_with_the_taste(model: PrivateItemKNN) -> None:
+    own, other = model.predict([12, 13], history={0: 5, 2: 5, 4: 5, 1: 1})["score"]
+    assert own > other
+    assert model.predict([(0, 2)])["score"].is_between(1, 5).all()
+
+
+def test_a_stranger_costs_nothing_and_is_served_like_a_user(model: PrivateItemKNN, checkers: dc.Interactions) -> None:
+    row = checkers.filter(checkers.user == checkers.users.code(4)).to_frame()
+    history = dict(zip(row["item_id"], row["rating"], strict=True))
+    stranger = model.recommend(history=history, n=5)
+    assert stranger["item_id"].to_list() == model.recommend([4], n=5)["item_id"].to_list()
+
+
+def test_without_noise_it_is_the_model_without_noise(checkers: dc.Interactions) -> None:
+    """ε → ∞: offsets and co-occurrence come out as plain sums over users would give them."""
+    model = PrivateItemKNN(epsilon=10**9, delta="1e-6", head=40, cap=100).fit(checkers)
+    counts = checkers.records_per_user[checkers.user]
+    weights = np.bincount(checkers.item, 1 / np.sqrt(counts), 40)
+    np.testing.assert_allclose(model.popularity_, weights, rtol=1e-3)
+    touched = checkers.csr.astype(bool).astype(float).toarray()
+    together = (touched / touched.sum(axis=1, keepdims=True)).T @ touched
+    np.testing.assert_allclose(model.release_.array("co_counts"), together, atol=2e-3)
+
+
+def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "budget.db")
+    ledger.open(checkers, epsilon=1, delta="1e-6", unit="user")
+    model = PrivateItemKNN(epsilon=1, delta="1e-6").fit(checkers, ledger=ledger)
+    assert model.guarantee is not None
+    assert model.guarantee.joint
+    assert model.guarantee.at_delta("1e-6").loss.epsilon_at(Fraction(1, 10**6)) <= 1
+    assert 0.99 < float(ledger.statement(checkers).spent.epsilon) <= 1
+    with pytest.raises(BudgetError):
+        PrivateItemKNN(epsilon=1, delta="1e-6").fit(checkers, ledger=ledger)
+
+
+def test_saved_it_is_a_release_without_anybodys_records(model: PrivateItemKNN, tmp_path: Path) -> None:
+    folder = model.save(tmp_path / "model")
+    again = load_model(folder)
+    assert isinstance(again, PrivateItemKNN)
+    assert again.guarantee == model.guarantee
+    history = {0: 5.0, 2: 4.0}
+    assert again.recommend(history=history, n=7).equals(model.recommend(history=history, n=7))
+    with pytest.raises(UsageError, match="nobody's records"):
+        again.recommend([4])
+    assert model.records_ is not None
+    assert again.attach(model.records_).recommend([4]).equals(model.recommend([4]))
+
+
+def test_recommending_follows_the_house_rules(model: PrivateItemKNN, checkers: dc.Interactions) -> None:
+    everything = model.recommend([4], n=1000)
+    seen = set(checkers.item[checkers.user == checkers.users.code(4)].tolist())
+    assert everything.height == 40 - len(seen)
+    assert not seen & set(everything["item_id"])
+    assert everything["rank"].to_list() == list(range(1, everything.height + 1))
+    assert model.recommend([4], n=1000, exclude_seen=False).height == 40
+    assert set(model.recommend([4], n=3, items=[1, 3, 5, 7])["item_id"]) <= {1, 3, 5, 7}
+    batch = model.recommend([7, 4], n=3)
+    assert batch.filter(batch["user_id"] == 4).equals(model.recommend([4], n=3))
+
+
+def test_few_users_are_ranked_by_popularity_and_it_says_so() -> None:
+    films = dc.synthetic.films(users=60, items=30, seed=1)
+    assert PrivateItemKNN(epsilon="1/10").fit(films).ranking_ == "popularity"
+
+
+def test_plays_without_ratings() -> None:
+    rows = [(u, i) for u in range(300) for i in range(u % 2, 20, 2)]
+    model = PrivateItemKNN(epsilon=20).fit(dc.Interactions(rows, items=range(20)))
+    assert (model.recommend(history=[0, 2], n=4)["item_id"] % 2 == 0).all()
+    assert model.predict([3], history=[0])["score"].null_count() == 1
+
+
+def test_wrong_use(checkers: dc.Interactions, model: PrivateItemKNN, tmp_path: Path) -> None:
+    with pytest.raises(PrivacyError, match="catalog"):
+        PrivateItemKNN().fit(dc.Interactions([("u", "a", 3)], scale="1:5"))
+    with pytest.raises(UsageError, match="scale"):
+        PrivateItemKNN().fit(dc.Interactions([("u", "a", 3)], items=["a"]))
+    with pytest.raises(DataError):
+        PrivateItemKNN().fit(checkers.emptied())
+    with pytest.raises(UsageError, match="fitted"):
+        PrivateItemKNN().recommend([1])
+    with pytest.raises(UsageError):
+        PrivateItemKNN(delta=0).fit(checkers)
+    with pytest.raises(UsageError):
+        model.recommend()
+    with pytest.raises(UsageError):
+        model.recommend([4], n=0)
+    with pytest.raises(DataError, match="unknown user"):
+        model.recommend(["nobody"])
+    with pytest.raises(DataError, match="unknown item"):
+        model.recommend(history={"film": 3})
+    with pytest.raises(ReleaseError):
+        load_model(tmp_path)
