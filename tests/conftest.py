@@ -21,9 +21,7 @@ def fixed_bits(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def fix(seed: int) -> None:
         stream = np.random.default_rng(seed)
-        monkeypatch.setattr(
-            entropy, "random_bytes", lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8)
-        )
+        monkeypatch.setattr(entropy, "random_bytes", lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8))
 
     fix(20240607)
     return fix

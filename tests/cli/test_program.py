@@ -45,7 +45,18 @@ def test_help_of_every_command_has_an_example(run) -> None:
 
 def test_count_end_to_end(run, films: Path, tmp_path: Path) -> None:
     assert opened(run).returncode == 0
-    arguments = ["count", "films.parquet", "--epsilon", "1/2", "--cap", "30", "--ledger", "budget.db", "--out", "counts"]
+    arguments = [
+        "count",
+        "films.parquet",
+        "--epsilon",
+        "1/2",
+        "--cap",
+        "30",
+        "--ledger",
+        "budget.db",
+        "--out",
+        "counts",
+    ]
     done = run(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

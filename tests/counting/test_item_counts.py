@@ -132,8 +132,23 @@ def test_a_refusal_draws_nothing_and_costs_nothing(shop, silent, tmp_path: Path)
 def test_a_part_charges_the_whole(shop, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(shop, epsilon=1, unit="user")
-    item_counts(shop.filter(shop.user == 1), epsilon="1/2", cap=2, ledger=ledger)
+    item_counts(shop.filter(shop.user == 1, independent=True), epsilon="1/2", cap=2, ledger=ledger)
     assert ledger.statement(shop).spent.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("epsilon", "cap"), [("1/1000000000", 10**6), ("1/1000", 10**6)])
+def test_what_cannot_be_drawn_is_refused_before_it_is_charged(shop, tmp_path: Path, epsilon: str, cap: int) -> None:
+    ledger = dc.Ledger(tmp_path / "budget.db")
+    ledger.open(shop, epsilon=1, unit="user")
+    with pytest.raises(UsageError, match="larger epsilon"):
+        item_counts(shop, epsilon=epsilon, cap=cap, ledger=ledger)
+    with pytest.raises(UsageError, match="larger epsilon"):
+        ItemCounts.of(epsilon=epsilon, cap=cap).estimate(shop)
+    assert ledger.statement(shop).entries == ()
+
+
+def test_an_enormous_budget_is_no_hang(shop) -> None:
+    assert counts_of(item_counts(shop, epsilon=10**12, cap=10))["rum"] == pytest.approx(2, abs=1e-3)
 
 
 def test_top_is_post_processing(shop, silent) -> None:

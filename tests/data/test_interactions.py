@@ -282,8 +282,9 @@ def test_a_part_knows_the_whole():
     assert part.items.ids() == data.items.ids()
     assert part.user_table["age"].to_list() == [40]  # type: ignore[index]
     assert part.context["device"].to_list() == ["tv", None]
-    assert part.lineage == (data.fingerprint,)
-    assert part.filter(np.array([True, False])).lineage == (data.fingerprint, part.fingerprint)
+    assert part.lineage == (f"~{data.fingerprint}",)
+    again = part.filter(np.array([True, False]), independent=True)
+    assert again.lineage == (f"~{data.fingerprint}", part.fingerprint)
     assert (part.name, part.scale, part.catalog_is_public) == ("films", data.scale, True)
     assert part.csr.toarray().tolist() == [[5.0, 0.0, 4.0]]
 
@@ -319,7 +320,7 @@ def test_sampled_users_come_with_all_their_records():
     assert sample.fingerprint == data.sample_users(5, seed=3).fingerprint
     assert sample.fingerprint != data.sample_users(5, seed=4).fingerprint
     assert all(sample.records_per_user[code] == user % 4 + 1 for code, user in enumerate(sample.users.ids()))
-    assert sample.lineage == (data.fingerprint,)
+    assert sample.lineage == (f"~{data.fingerprint}",)
     with pytest.raises(UsageError, match="21 users"):
         data.sample_users(21, seed=3)
 
@@ -372,7 +373,7 @@ def test_emptied_keeps_what_is_public():
     assert (len(empty), empty.n_users) == (0, 0)
     assert empty.items == data.items
     assert (empty.scale, empty.may_repeat, empty.public_user_columns) == (data.scale, False, {"gender"})
-    assert empty.lineage == (data.fingerprint,)
+    assert empty.lineage == data.lineage
 
 
 def test_repeats_can_be_ruled_out():

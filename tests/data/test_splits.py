@@ -71,7 +71,7 @@ def test_parts_know_the_whole():
     data = world()
     for split in every_split(data):
         for part in parts_of(split):
-            assert part.lineage == (data.fingerprint,)
+            assert part.lineage in ((data.fingerprint,), (f"~{data.fingerprint}",))
             assert part.items.ids() == list(range(9))
             assert part.scale == data.scale
             assert part.name == "world"
@@ -288,3 +288,28 @@ def test_neither_threads_nor_hashes_matter():
         for threads in ("1", "3")
     ]
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        lambda data: splits.all_but_one(data, seed=3),
+        lambda data: splits.leave_one_out(data, seed=3),
+        lambda data: splits.temporal(data, at=5),
+    ],
+)
+def test_independent_splits_hold_out_the_same_records_whoever_else_is_there(split):
+    """What is held out of one user's records does not change when another user goes."""
+    data = world()
+    assert split(data).train.lineage == (data.fingerprint,)
+    for gone in range(data.n_users):
+        without = data.filter(data.user != gone)
+        ids = set(without.users.ids())
+        whole = {row[:2] for row in split(data).test.to_frame().rows() if row[0] in ids}
+        assert {row[:2] for row in split(without).test.to_frame().rows()} == whole
+
+
+def test_splits_that_look_at_everybody_say_so():
+    data = world()
+    for split in (next(splits.k_fold_records(data, 2, seed=1)), next(splits.k_fold_users(data, 2, seed=1))):
+        assert split.train.lineage == (f"~{data.fingerprint}",)

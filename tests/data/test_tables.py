@@ -145,12 +145,12 @@ def test_parts_know_the_whole():
     part = data.filter(lambda frame: frame["smokes"] == "no")
     assert part.histogram().tolist() == [[2, 1, 0], [0, 0, 0]]
     assert part.groups.ids() == [1, 2, 3]  # type: ignore[union-attr]
-    assert part.lineage == (data.fingerprint,)
+    assert part.lineage == (f"~{data.fingerprint}",)
     assert part.name == "demo"
     few = part.filter(np.array([False, False, True]))
     assert few.groups.ids() == [3]  # type: ignore[union-attr]
     assert few.group.tolist() == [0]  # type: ignore[union-attr]
-    assert few.lineage == (data.fingerprint, part.fingerprint)
+    assert few.lineage == (f"~{data.fingerprint}", f"~{part.fingerprint}")
     with pytest.raises(UsageError, match="truth values"):
         data.filter(np.array([1, 0, 1, 0]))  # type: ignore[arg-type]
 

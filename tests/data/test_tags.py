@@ -154,7 +154,7 @@ def test_parts_know_the_whole():
     part = tags.filter(lambda frame: frame["user_id"] == "ann")
     assert len(part) == 3
     assert part.tags.ids() == ["Tea", "imported", "tea"]
-    assert part.lineage == (tags.fingerprint,)
+    assert part.lineage == (f"~{tags.fingerprint}",)
     with pytest.raises(UsageError, match="truth values"):
         tags.filter(np.array([True]))
     sample = tags.sample_users(2, seed=1)

@@ -190,13 +190,14 @@ def test_only_without_a_twin_it_is_computed(builder: type[TwinSearch] | type[Has
 
 
 def test_the_sets_are_those_of_algorithm_4() -> None:
-    """Probe: all users. Over co-rated items everybody who shares one item with the probe has similarity 1 to it."""
-    lists = SimilarityLists(world([{0: 5.0}, {0: 3.0}, {0: 1.0, 1: 1.0}, {1: 2.0}]))
-    sets = TwinSearch(4).candidates(lists, Profile.of(np.array([0]), np.array([5.0])))
-    assert sorted(sets.sizes) == [2, 3, 3, 4]  # for the last probe it is 0, as for two others
+    """All users are probes. Over co-rated items, all who share one item with somebody have similarity 1 to them."""
+    profiles, new = [{0: 5.0}, {0: 3.0}, {0: 1.0, 1: 1.0}, {1: 2.0}], Profile.of(np.array([0]), np.array([5.0]))
+    sets = TwinSearch(4).candidates(SimilarityLists(world(profiles)), new)
+    assert sorted(sets.sizes) == [2, 3, 3, 4]  # the last probe shares no item with the new user, nor with two others
     assert sets.common.tolist() == [0, 1]
-    whole = SimilarityLists(world([{0: 5.0}, {0: 3.0}, {0: 1.0, 1: 1.0}, {1: 2.0}]), similarity="cosine_full")
-    assert TwinSearch(4).candidates(whole, Profile.of(np.array([0]), np.array([5.0]))).common.tolist() == [0, 1]
+    sets = TwinSearch(4).candidates(SimilarityLists(world(profiles), similarity="cosine_full"), new)
+    assert sets.sizes == [2, 2, 2, 2]
+    assert sets.common.tolist() == [0]  # to the third probe 5/√50 and 3/√18: equal on paper, not in the last bit
 
 
 def test_probes_are_drawn_from_everybody(fixed_bits: Callable[[int], None]) -> None:
@@ -227,6 +228,16 @@ def test_one_entry_stands_for_all_sybils() -> None:
         index.add({4: 2.0}, user_id=f"sybil-{sybil}")
     assert index.add({4: 2.0}, user_id="last").twin_id == "sybil-0"
     assert sum(rows.size for rows in builder._rows_of.values()) == 6
+
+
+def test_every_profile_is_hashed_once_and_the_new_one_at_each_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = []
+    monkeypatch.setattr(twins, "digest", lambda profile: hashed.append(0) or profile.columns.tobytes())
+    index = TwinIndex(world(films))
+    for number, calls in enumerate([5 + 1, 2, 2]):
+        hashed.clear()
+        index.add({4: 1.0}, user_id=f"new-{number}")
+        assert len(hashed) == calls
 
 
 def test_collisions_cost_time_and_never_a_wrong_list(monkeypatch: pytest.MonkeyPatch) -> None:

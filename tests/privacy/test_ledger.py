@@ -122,7 +122,7 @@ class TestAccounts:
         shop = Interactions([("ann", "tea"), ("bob", "tea"), ("ann", "rum")], name="shop")
         ledger = Ledger(place)
         ledger.open(shop, epsilon=1)
-        with ledger.charge(shop.filter(shop.user == 0), promise("1/4"), mechanism="test"):
+        with ledger.charge(shop.filter(shop.user == 0, independent=True), promise("1/4"), mechanism="test"):
             pass
         assert ledger.statement(shop).spent.epsilon == Fraction(1, 4)
         assert ledger.statement("shop").spent.epsilon == Fraction(1, 4)
@@ -130,6 +130,36 @@ class TestAccounts:
 
 
 class TestLineage:
+    def test_a_part_that_was_cut_with_everybody_in_view_is_refused(self, place: str) -> None:
+        shop = Interactions([("ann", "tea"), ("bob", "tea"), ("ann", "rum")], name="shop")
+        ledger = Ledger(place)
+        ledger.open(shop, epsilon=1)
+        popular = shop.filter(shop.records_per_item[shop.item] > 1)
+        with pytest.raises(PrivacyError, match="look at everybody"):
+            ledger.charge(popular, promise("1/4"), mechanism="test")
+        with pytest.raises(PrivacyError, match="look at everybody"):
+            ledger.charge(popular.filter(popular.user == 0, independent=True), promise("1/4"), mechanism="test")
+        assert ledger.statement(shop).entries == ()
+        ledger.link(popular, "shop")
+        with ledger.charge(popular, promise("1/4"), mechanism="test"):
+            pass
+
+    def test_equal_rows_of_another_account_do_not_take_the_charge(self, place: str) -> None:
+        whole = Interactions([("ann", "tea"), ("bob", "rum")], name="whole")
+        twin = Interactions([("ann", "tea")], name="twin")
+        ledger = Ledger(place)
+        ledger.open(whole, epsilon=1)
+        ledger.open(twin, epsilon=1000)
+        with pytest.raises(LedgerError, match="several accounts"):
+            ledger.charge(whole.filter(whole.user == 0, independent=True), promise("1/4"), mechanism="test")
+
+    def test_statements_do_not_show_fingerprints(self, place: str) -> None:
+        shop = Interactions([("ann", "tea")])
+        ledger = Ledger(place)
+        account = ledger.open(shop, epsilon=1)
+        shown = json.dumps([account.to_json(), ledger.statement(shop).to_json()]) + str(account) + account.name
+        assert shop.fingerprint[:8] not in shown
+
     def test_a_part_is_charged_to_the_whole(self, ledger: Ledger) -> None:
         part_of_part = Data("f3", lineage=("f1", "f2"), name="part")
         assert spend(ledger, "1/2", part_of_part)
@@ -324,7 +354,7 @@ class TestUnits:
         ("unit", "account", "steps"),
         [
             ("user", "record", 2),
-            ("user/replace", "record", 1),
+            ("user/replace", "record/value", 1),
             ("record", "record/replace", 2),
             ("group:3", "group:3", 1),
         ],

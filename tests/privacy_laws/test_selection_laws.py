@@ -237,11 +237,12 @@ def session_law(mechanism: AboveThreshold, stream: list[int], like: BoundedSums)
         if answers is None:
             go(place + 1, (*replies, True), weight * above, passes + 1)
             return
-        for offset in range(-6, 7):
-            value = offset
-            if abs(value - stream[place]) <= 40:
-                probability = answers[value - stream[place] + 40]
-                go(place + 1, (*replies, value), weight * above * probability, passes + 1)
+        said = 0.0
+        for value in range(-6, 7):
+            probability = answers[value - stream[place] + 40]
+            said += probability
+            go(place + 1, (*replies, value), weight * above * probability, passes + 1)
+        go(place + 1, (*replies, "further away"), weight * above * (1 - said), passes + 1)
 
     go(0, (), threshold_noise, 0)
     return law

@@ -14,7 +14,7 @@ from discreet.testing import max_log_ratio, smallest_delta
 
 def swapped(k: int, partitions: int) -> tuple[Candidates, Candidates]:
     """Two lists of nearly equal similarities in which ranks k and k + 1 change places."""
-    similarity = 0.5 - np.arange(k * partitions) * 1e-6
+    similarity = np.linspace(0.5, 0.4999, k * partitions)
     after = similarity.copy()
     after[[k - 1, k]] = similarity[[k, k - 1]]
     rs = np.ones(similarity.size)

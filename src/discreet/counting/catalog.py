@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from discreet.counting.tables import catalog_table
 from discreet.data.interactions import Interactions
@@ -21,12 +21,19 @@ __all__ = ["discover_items"]
 
 
 def discover_items(
-    data: Interactions, *, epsilon: Rational, delta: Rational, cap: int, ledger: Ledger | None = None
+    data: Interactions,
+    *,
+    epsilon: Rational,
+    delta: Rational,
+    cap: int,
+    ids: Literal["text", "number"] = "text",
+    ledger: Ledger | None = None,
 ) -> Release:
     """Release the ids of items that enough users hold, with noisy numbers of users.
 
-    What is released is public from then on: ``data.with_catalog(release.table("items"), unknown="drop")`` is ready for
-    everything that needs a public catalog.
+    What is released is public from then on:
+    ``data.with_item_ids("text").with_catalog(release.table("items"), unknown="drop")`` is ready for everything that
+    needs a public catalog.
 
     Parameters
     ----------
@@ -36,6 +43,9 @@ def discover_items(
         The budget.
     cap
         The most distinct items of one user that are looked at, chosen at random.
+    ids
+        The type of the released ids; declared, because the type that occurs may follow from one user's record. Items
+        that have no such id are left out.
 
     Examples
     --------
@@ -44,9 +54,12 @@ def discover_items(
     >>> release = discover_items(visits, epsilon=1, delta="1e-6", cap=2)
     >>> release.table("items")["item_id"].to_list()
     ['park']
+    >>> visits.with_item_ids("text").with_catalog(release.table("items"), unknown="drop").n_items
+    1
     """
     selection = StabilitySelection.of(epsilon=epsilon, delta=delta)
-    bounded = cap_items(data, cap)
+    bounded = cap_items(data.with_item_ids(ids), cap)
+    selection.check(bounded)
     guarantee = Guarantee(
         loss=selection.loss,
         unit=Unit("user"),
@@ -56,7 +69,7 @@ def discover_items(
         caps=bounded.caps,
         not_covered=("facts about people at large",),
     )
-    parameters = {"epsilon": str(selection.epsilon), "delta": str(selection.delta), "cap": cap}
+    parameters = {"epsilon": str(selection.epsilon), "delta": str(selection.delta), "cap": cap, "ids": ids}
     with charged(ledger, data, guarantee, mechanism="discover_items", parameters=parameters) as charge:
         codes, users = selection.release(bounded)
         release = Release(

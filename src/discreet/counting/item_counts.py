@@ -61,6 +61,7 @@ class ItemCounts:
         """What to expect, from public values alone: no record is read, nothing is spent."""
         sums = weigh(data.emptied(), self.cap)
         mechanism = LaplaceMechanism(self.epsilon)
+        mechanism.check(sums)
         return {
             "epsilon": str(self.epsilon),
             "cap": self.cap,
@@ -73,6 +74,7 @@ class ItemCounts:
         """Charge the ledger, draw the noise, hand out the counts."""
         sums = weigh(data, self.cap)
         mechanism = LaplaceMechanism(self.epsilon)
+        mechanism.check(sums)
         guarantee = self._promise(sums)
         with charged(ledger, data, guarantee, mechanism="item_counts", parameters=self.parameters) as charge:
             counts = mechanism.release(sums) * float(sums.step)

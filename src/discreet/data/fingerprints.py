@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,30 @@ from discreet.data.ids import stable_text
 if TYPE_CHECKING:
     from discreet.data.ids import Codes, IdMap
 
-__all__ = ["canonical_order", "fingerprint_of_records"]
+__all__ = ["FREELY", "canonical_order", "cut_from", "fingerprint_of_records"]
+
+FREELY = "~"
+"""Before a fingerprint in a lineage: the cut may have looked at everybody."""
+
+
+class _Whole(Protocol):
+    @property
+    def fingerprint(self) -> Any: ...
+
+    @property
+    def lineage(self) -> Any: ...
+
+
+def cut_from(whole: _Whole, *, independent: bool) -> tuple[str, ...]:
+    """The lineage of a part.
+
+    Parameters
+    ----------
+    independent
+        Whether what is kept of one user depends on that user's records and public facts alone. Only then is a promise
+        about one user of the part a promise about one user of the whole.
+    """
+    return (*whole.lineage, ("" if independent else FREELY) + whole.fingerprint)
 
 
 def fingerprint_of_records(
@@ -97,7 +120,8 @@ def _absorb_ids(digest: hashlib._Hash, ids: pl.Series) -> None:
 def _as_numbers(column: NDArray[np.generic] | pl.Series) -> tuple[str, NDArray[np.generic]]:
     """A column as sortable numbers, and what gives them meaning (the categories of a text column)."""
     if not isinstance(column, pl.Series):
-        return str(column.dtype), column
+        wide = np.int64 if column.dtype.kind in "iu" else np.float64
+        return str(np.dtype(wide)), column.astype(wide)
     if column.dtype.is_numeric() and not column.null_count():
         # One width for each kind of number: the caller's choice of it does not change what the records say.
         wide = pl.Int64 if column.dtype.is_integer() else pl.Float64

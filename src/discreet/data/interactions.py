@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.fingerprints import fingerprint_of_records
+from discreet.data.fingerprints import cut_from, fingerprint_of_records
 from discreet.data.frames import as_frame, as_mask, numeric_column, time_column
 from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.scales import RatingScale
@@ -226,7 +226,7 @@ class Interactions:
                 f"{self.items.decode([self.item[row]])[0]!r} ({int(repeated.sum()):,} such records in all).",
                 remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
             )
-        part = self._part(_latest(repeated, self.timestamp))
+        part = self._part(_latest(repeated, self.timestamp), independent=True, remembered=False)
         # Nothing of the longer records may stay, least of all the fingerprint that naming the part worked out.
         self.__dict__.clear()
         self.__dict__.update(part.__dict__)
@@ -330,12 +330,22 @@ class Interactions:
 
     # Parts and other shapes
 
-    def filter(self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series]) -> Interactions:
+    def filter(
+        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
+    ) -> Interactions:
         """The records for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
 
         The part remembers where it came from, so the ledger charges what is done with it to the whole.
+
+        Parameters
+        ----------
+        independent
+            Declare that what is kept of one user depends on that user's records and on public facts alone. Of a part
+            that was cut in another way (users with many followers, items with five ratings …) nothing can be released
+            on the account of the whole: one user more could change everybody's part in it.
         """
-        return self._part(as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self)))
+        mask = as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self))
+        return self._part(mask, independent=independent)
 
     def sample_users(self, n: int, *, seed: int) -> Interactions:
         """All records of ``n`` users chosen at random. For experiments: it releases nothing and protects nothing."""
@@ -363,7 +373,7 @@ class Interactions:
             raise UsageError("there is no catalog in None.", remedy='Give the ids, a table, or "observed".')
         known = catalog.encode(seen.series, unknown="mark" if unknown == "drop" else "error") >= 0
         if not known.all():
-            return self.filter(known[codes]).with_catalog(items, item=item)
+            return self.filter(known[codes], independent=True).with_catalog(items, item=item)
         if table is None and self.item_table is not None:
             table = _aligned(self.item_table.with_columns(self.items.series.alias(item)), item, catalog)
         whole = self._copy()
@@ -380,9 +390,37 @@ class Interactions:
         whole.catalog_is_public, whole.item_table = True, table
         return whole
 
+    def with_item_ids(self, kind: Literal["text", "number"]) -> Interactions:
+        """The same records with item ids of one declared type; those of items that have no such id are dropped.
+
+        Text is what whole numbers and text are written as; numbers are whole numbers, and text that is one. The type is
+        declared because what the ids happen to be may follow from a single record.
+        """
+        if kind not in ("text", "number"):
+            raise UsageError(f"ids of kind {kind!r}?", remedy="Choose 'text' or 'number'.")
+        rewritten = [_as_text(i) if kind == "text" else _as_number(i) for i in self.items.ids()]
+        known = np.array([i is not None for i in rewritten], dtype=bool)
+        part = self if known.all() else self.filter(known[self.item], independent=True)
+        translation = dict(zip(self.items.ids(), rewritten, strict=True))
+        names = [translation[i] for i in part.items.ids()]
+        ids = IdMap(pl.Series(names, dtype=pl.String if kind == "text" else pl.Int64), what="item")
+        if len(ids) != len(names):
+            raise DataError(f"two items have the same id as {kind}.", remedy="Rename one of them.")
+        codes = ids.encode(pl.Series(names, dtype=ids.series.dtype))
+        twin = part._copy()
+        twin._set_columns(
+            part.users, ids, part.user, codes[part.item], part.rating, part.timestamp, part.context, part.scale
+        )
+        twin.lineage = cut_from(part, independent=True)
+        if part.item_table is not None:
+            twin.item_table = part.item_table[np.argsort(codes)]
+        return twin
+
     def emptied(self) -> Interactions:
         """No records, the same public facts: what an estimate may look at."""
-        return self._part(np.zeros(len(self), dtype=bool))
+        empty = self._part(np.zeros(len(self), dtype=bool), independent=True, remembered=False)
+        empty.lineage = self.lineage
+        return empty
 
     def without_repeats(self) -> Interactions:
         """The same records, known to hold each user and item once."""
@@ -399,10 +437,10 @@ class Interactions:
         twin._set_columns(
             self.users, self.items, self.user, self.item, rating.copy(), self.timestamp, self.context, scale
         )
-        twin.lineage = (*self.lineage, self.fingerprint)
+        twin.lineage = cut_from(self, independent=True)
         return twin
 
-    def _part(self, mask: NDArray[np.bool_]) -> Interactions:
+    def _part(self, mask: NDArray[np.bool_], *, independent: bool, remembered: bool = True) -> Interactions:
         """Records under the mask; users without records go, items go only when the catalog is not public."""
         part = self._copy()
         user, item = self.user[mask], self.item[mask]
@@ -424,7 +462,8 @@ class Interactions:
             part.user_table = self.user_table[self.users.encode(users.series)]
         repeated = (part.user[1:] == part.user[:-1]) & (part.item[1:] == part.item[:-1])
         part._repeats = bool(repeated.any())
-        part.lineage = (*self.lineage, self.fingerprint)
+        if remembered:
+            part.lineage = cut_from(self, independent=independent)
         return part
 
     def _copy(self) -> Interactions:
@@ -451,6 +490,16 @@ class Interactions:
         if self.item_table is None or "title" not in self.item_table.columns:
             return [str(name) for name in self.items.decode(codes)]
         return [str(title) for title in self.item_table["title"].gather(np.asarray(codes, dtype=np.int64))]
+
+
+def _as_text(value: object) -> str | None:
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
+
+
+def _as_number(value: object) -> int | None:
+    if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and str(int(value)) == value:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
 
 
 def _check_ratings(rating: NDArray[np.floating] | None, scale: RatingScale | None) -> None:

@@ -5,6 +5,7 @@ Splits are for experiments. They release nothing, and they protect nothing.
 
 from __future__ import annotations
 
+import hashlib
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.fingerprints import canonical_order
+from discreet.data.ids import IdMap, stable_text
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
@@ -82,7 +84,7 @@ def all_but_one(data: Interactions, *, seed: int) -> Split:
     >>> len(split.train), split.test.users.ids()
     (3, ['ann'])
     """
-    return _split(data, _one_of_each_user(data, seeded(seed, "all_but_one")))
+    return _split(data, _one_of_each_user(data, seed, "all_but_one"), independent=True)
 
 
 def leave_one_out(
@@ -113,14 +115,14 @@ def leave_one_out(
             )
         if seed is None:
             raise UsageError("random records need a seed.", remedy="Give seed=.")
-        return _split(data, _one_of_each_user(data, seeded(seed, "leave_one_out")))
+        return _split(data, _one_of_each_user(data, seed, "leave_one_out"), independent=True)
     order = _order(data)
-    tie_break = np.arange(len(data)) if seed is None else seeded(seed, "leave_one_out").permutation(len(data))
+    tie_break = np.arange(len(data)) if seed is None else _keys(data, order, seed, "leave_one_out")
     by_time = np.lexsort((tie_break, data.timestamp[order], data.user[order]))
     last = by_time[data.user_starts[1:] - 1]
     mask = np.zeros(len(data), dtype=bool)
     mask[order[last[data.records_per_user > 1]]] = True
-    return _split(data, mask)
+    return _split(data, mask, independent=True)
 
 
 def k_fold_records(data: Interactions, k: int = 5, *, seed: int) -> Iterator[Split]:
@@ -176,7 +178,7 @@ def temporal(data: Interactions, *, at: int | date | datetime | None = None, fra
         moment = int(np.partition(data.timestamp, trained)[trained]) if len(data) else 0
     else:
         moment = _seconds(at)
-    return _split(data, data.timestamp >= moment)
+    return _split(data, data.timestamp >= moment, independent=fraction is None)
 
 
 def strong_generalization(
@@ -248,8 +250,9 @@ def seeded(seed: int, purpose: str) -> np.random.Generator:
     return np.random.default_rng([number, *purpose.encode()])
 
 
-def _split(data: Interactions, test: Mask) -> Split:
-    return Split(train=data.filter(~test), test=data.filter(test))
+def _split(data: Interactions, test: Mask, *, independent: bool = False) -> Split:
+    """Both parts; independent where what is held out of one user's records does not depend on other users."""
+    return Split(train=data.filter(~test, independent=independent), test=data.filter(test, independent=independent))
 
 
 def _order(data: Interactions) -> NDArray[np.int64]:
@@ -260,12 +263,44 @@ def _order(data: Interactions) -> NDArray[np.int64]:
     return canonical_order([data.user, data.item], {"rating": data.rating, "timestamp": data.timestamp, **columns})
 
 
-def _one_of_each_user(data: Interactions, generator: np.random.Generator) -> Mask:
-    counts = data.records_per_user
-    place = data.user_starts[:-1] + generator.integers(0, counts) if counts.size else counts
+def _one_of_each_user(data: Interactions, seed: int, purpose: str) -> Mask:
+    order = _order(data)
+    by_key = np.lexsort((_keys(data, order, seed, purpose), data.user[order]))
+    last = by_key[data.user_starts[1:] - 1]
     mask = np.zeros(len(data), dtype=bool)
-    mask[_order(data)[place[counts > 1]]] = True
+    mask[order[last[data.records_per_user > 1]]] = True
     return mask
+
+
+def _keys(data: Interactions, order: NDArray[np.int64], seed: int, purpose: str) -> NDArray[np.uint64]:
+    """A random number for each record, in this order, that depends on its user, its item and the seed alone.
+
+    So nobody's held-out record changes when another user comes or goes. Kept repeats are told apart by their place.
+    """
+    seeded(seed, purpose)  # refuses what is no seed
+    user, item = data.user[order], data.item[order]
+    repeated = np.zeros(order.size, dtype=bool)
+    repeated[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
+    begins = np.maximum.accumulate(np.where(repeated, 0, np.arange(order.size)))
+    place = (np.arange(order.size) - begins).astype(np.uint64)
+    salt = f"{purpose}/{seed}"
+    mixed = _hashes(data.users, salt)[user] ^ (_hashes(data.items, salt)[item] * np.uint64(0x9E3779B97F4A7C15))
+    return _scrambled(mixed + place * np.uint64(0xD1B54A32D192ED03))
+
+
+def _hashes(ids: IdMap, salt: str) -> NDArray[np.uint64]:
+    """64 bits for each id that depend on nothing but the id and the salt."""
+    key = hashlib.blake2b(salt.encode(), digest_size=32).digest()
+    texts = (f"{type(i).__name__}:{stable_text(i)}" for i in ids.ids())
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8")
+
+
+def _scrambled(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of splitmix64: every bit of the input reaches every bit of the result."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def _folds(n: int, k: int, what: str, generator: np.random.Generator) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.domains import Domain, as_domain
-from discreet.data.fingerprints import fingerprint_of_records
+from discreet.data.fingerprints import cut_from, fingerprint_of_records
 from discreet.data.frames import as_frame, as_mask
 from discreet.data.ids import Codes, IdMap, compact
 from discreet.errors import DataError, UsageError
@@ -208,10 +208,13 @@ class Table:
 
     # Parts
 
-    def filter(self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series]) -> Table:
+    def filter(
+        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
+    ) -> Table:
         """The rows for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
 
-        The part remembers where it came from, so the ledger charges what is done with it to the whole.
+        The part remembers where it came from, so the ledger charges what is done with it to the whole;
+        ``independent`` declares that the rule looks at one row (or group) at a time.
         """
         mask = as_mask(keep(self._frame) if callable(keep) else keep, len(self))
         part = object.__new__(Table)
@@ -222,7 +225,7 @@ class Table:
             part.groups, group = compact(self.groups, self.group[mask])
             part.group = _frozen(group)
         part._frame = self._frame.filter(pl.Series(mask))
-        part.lineage = (*self.lineage, self.fingerprint)
+        part.lineage = cut_from(self, independent=independent)
         return part
 
 

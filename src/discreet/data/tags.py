@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.fingerprints import fingerprint_of_records
+from discreet.data.fingerprints import cut_from, fingerprint_of_records
 from discreet.data.frames import as_frame, as_mask
 from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.tag_rules import Cleaning, TagRule
@@ -189,13 +189,17 @@ class TagAssignments:
 
     # Parts and other shapes
 
-    def filter(self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series]) -> TagAssignments:
+    def filter(
+        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
+    ) -> TagAssignments:
         """The triples for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
 
-        The part remembers where it came from, so the ledger charges what is done with it to the whole.
+        The part remembers where it came from, so the ledger charges what is done with it to the whole;
+        ``independent`` is explained at ``Interactions.filter``.
         """
         mask = as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self))
-        return self._part(self.resources, self.tags, self.user[mask], self.resource[mask], self.tag[mask])
+        columns = (self.user[mask], self.resource[mask], self.tag[mask])
+        return self._part(self.resources, self.tags, *columns, independent=independent)
 
     def sample_users(self, n: int, *, seed: int) -> TagAssignments:
         """All triples of ``n`` users chosen at random. For experiments: it protects nothing."""
@@ -249,7 +253,9 @@ class TagAssignments:
         whole.resources_are_public = True
         return whole._part(catalog, self.tags, self.user[mask], codes[mask], self.tag[mask])
 
-    def _part(self, resources: IdMap, tags: IdMap, user: Codes, resource: Codes, tag: Codes) -> TagAssignments:
+    def _part(
+        self, resources: IdMap, tags: IdMap, user: Codes, resource: Codes, tag: Codes, *, independent: bool = True
+    ) -> TagAssignments:
         """Some triples; users without any go, tags and resources go only where their list is not public."""
         users, user = compact(self.users, user)
         if not self.resources_are_public:
@@ -259,7 +265,7 @@ class TagAssignments:
         part = self._copy()
         part._set_columns(users, resources, tags, user, resource, tag)
         if part.fingerprint != self.fingerprint:
-            part.lineage = (*self.lineage, self.fingerprint)
+            part.lineage = cut_from(self, independent=independent)
         return part
 
     def _copy(self) -> TagAssignments:

@@ -29,8 +29,8 @@ class PairSensitivities:
     ----------
     similarity : float32 array
     lemma : float32 array
-        RS by Zhu's equation 3.3.5: the maximum over co-raters x of |x_i·x_j|/n' and |r_i·r_j|·|n − n'|/(n·n'), where n is
-        the denominator of the similarity and n' the same without x. It is 1 for one co-rater, and where nothing
+        RS by Zhu's equation 3.3.5: the maximum over co-raters x of |x_i·x_j|/n' and |r_i·r_j|·|n − n'|/(n·n'), where
+        n is the denominator of the similarity and n' the same without x. It is 1 for one co-rater, and where nothing
         but zeros or fewer than the minimum of co-raters would be left. It can exceed the range of the similarity.
     exact : float32 array
         The maximum over co-raters x of |s − s'|, where s' is the similarity without x; 1 for one co-rater.

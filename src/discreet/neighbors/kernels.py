@@ -7,7 +7,7 @@ computes it, from whichever side and with however many threads, it has the same 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,7 +15,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from discreet.neighbors.profiles import Codes, Profiles, Values
+from discreet.neighbors.profiles import GHOST, Codes, Profiles, Values
 
 __all__ = [
     "Rule",
@@ -25,20 +25,18 @@ __all__ = [
     "prefetch",
     "sensitivities_into",
     "similarities_into",
+    "similarity_at",
     "sort_by_entity",
     "sort_by_rater",
 ]
 
-Floats = NDArray[np.float32] | NDArray[np.float64]
-Integers = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.integer[Any]]
 
 # What is summed over the co-raters of two entities i and j, in this order: 1, v_i·v_j, v_i², v_j².
 SUMS = 4
 
 AHEAD = 4  # raters whose lists are on their way from memory while an earlier one is added
-
-# Taking a square away from a sum of squares must not leave a ghost of it.
-GHOST = 1e-12
 
 
 class Rule(NamedTuple):
@@ -62,8 +60,7 @@ class Rule(NamedTuple):
     shrinkage: float
 
 
-@intrinsic
-def prefetch(typing_context, array, index):
+def _prefetch(typing_context, array, index):
     """Ask for an array element before it is needed; numba itself has no word for it."""
 
     def generate(context, builder, signature, arguments):
@@ -79,6 +76,9 @@ def prefetch(typing_context, array, index):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
 
 
 @njit(cache=True, nogil=True)
@@ -98,6 +98,14 @@ def pair_similarity(rule: Rule, count: float, product: float, left: float, right
     else:
         cosine = min(1.0, max(-1.0, product / math.sqrt(norms)))
     return cosine * (count / (count + rule.shrinkage))
+
+
+@njit(cache=True, nogil=True)
+def similarity_at(profiles: Profiles, rule: Rule, sums: Floats, i: int, j: int) -> float:
+    """Similarity of the entities at two positions, from the sums of the first."""
+    if rule.whole:
+        return pair_similarity(rule, sums[j, 0], sums[j, 1], profiles.squares[i], profiles.squares[j])
+    return pair_similarity(rule, sums[j, 0], sums[j, 1], sums[j, 2], sums[j, 3])
 
 
 @njit(cache=True, nogil=True)
@@ -143,10 +151,7 @@ def similarities_into(
         sums[:] = 0
         add_row(profiles, i, not mirror, sums)
         for j in range(i if mirror else 0, profiles.code.size):
-            left, right = sums[j, 2], sums[j, 3]
-            if rule.whole:
-                left, right = profiles.squares[i], profiles.squares[j]
-            similarity = pair_similarity(rule, sums[j, 0], sums[j, 1], left, right)
+            similarity = similarity_at(profiles, rule, sums, i, j)
             out[rows[r], profiles.code[j]] = similarity
             if mirror:
                 out[profiles.code[j], rows[r]] = similarity
@@ -177,7 +182,7 @@ def sensitivities_into(
         add_row(profiles, i, not mirror, sums)
         begin = i if mirror else 0
         for j in range(begin, profiles.code.size):
-            found[j, 0] = _similarity_at(profiles, rule, sums, i, j)
+            found[j, 0] = similarity_at(profiles, rule, sums, i, j)
         for record in range(profiles.starts[i], profiles.starts[i + 1]):
             place, rater = profiles.place[record], profiles.rater[record]
             mine = float(profiles.value[place])
@@ -191,13 +196,6 @@ def sensitivities_into(
             if mirror:
                 similarities[column, row], lemmas[column, row] = found[j, 0], found[j, 1]
                 exacts[column, row], overlaps[column, row] = found[j, 2], int(sums[j, 0])
-
-
-@njit(cache=True, nogil=True)
-def _similarity_at(profiles: Profiles, rule: Rule, sums: Floats, i: int, j: int) -> float:
-    if rule.whole:
-        return pair_similarity(rule, sums[j, 0], sums[j, 1], profiles.squares[i], profiles.squares[j])
-    return pair_similarity(rule, sums[j, 0], sums[j, 1], sums[j, 2], sums[j, 3])
 
 
 @njit(cache=True, nogil=True)
@@ -228,6 +226,7 @@ def _remove_one(
 
 @njit(cache=True, nogil=True)
 def _rest(squares: float, value: float) -> float:
+    """Sum of squares without one of them, and without a ghost of it."""
     rest = squares - value * value
     return rest if rest > GHOST * squares else 0.0
 

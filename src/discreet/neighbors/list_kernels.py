@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.neighbors.kernels import AHEAD, Floats, Integers, Rule, add_row, pair_similarity, prefetch
+from discreet.neighbors.kernels import AHEAD, Floats, Integers, Rule, add_row, pair_similarity, prefetch, similarity_at
 from discreet.neighbors.profiles import Codes, Profiles
 
 __all__ = ["EMPTY", "merge", "nearest_by_products", "nearest_by_sums", "settle"]
@@ -30,7 +30,7 @@ def nearest_by_products(
     rule: Rule,
     rank: Codes,
     inverse: NDArray[np.float32],
-    products: NDArray[np.int32] | NDArray[np.float64],
+    products: Codes,
     floors: NDArray[np.float32],
     scores: Floats,
     ranks: Codes,
@@ -53,7 +53,6 @@ def nearest_by_products(
     scores, ranks
         The heaps, one row a code.
     """
-    number = products.dtype.type
     # Popular entities first: their high similarities raise the floors early.
     for i in range(last - 1, first - 1, -1):
         _add_products(profiles, i, products)
@@ -76,13 +75,12 @@ def nearest_by_products(
                         offer(scores[other], ranks[other], score, rank[i])
                         floors[i] = max(LEAST, np.float32(scores[code, 0]) * SLACK)
                         lows[at] = max(LEAST, np.float32(scores[other, 0]) * SLACK)
-            row[:] = number(0)
+            row[:] = 0
 
 
 @njit(cache=True, nogil=True)
-def _add_products(profiles: Profiles, i: int, products: NDArray[np.int32] | NDArray[np.float64]) -> None:
+def _add_products(profiles: Profiles, i: int, products: Codes) -> None:
     """Inner products of the entity at position ``i`` with all later ones."""
-    number = products.dtype.type
     end = profiles.starts[i + 1]
     for record in range(profiles.starts[i], end):
         if record + AHEAD < end:
@@ -93,9 +91,9 @@ def _add_products(profiles: Profiles, i: int, products: NDArray[np.int32] | NDAr
         last = profiles.rater_starts[profiles.rater[record] + 1]
         # Slices spare the check for negative indices in the innermost loop.
         others, values = profiles.entity[place + 1 : last], profiles.value[place + 1 : last]
-        mine = number(profiles.value[place])
+        mine = np.int32(profiles.value[place])
         for other in range(others.size):
-            products[others[other]] += mine * number(values[other])
+            products[others[other]] += mine * np.int32(values[other])
 
 
 @njit(cache=True, nogil=True)
@@ -107,6 +105,7 @@ def nearest_by_sums(
     rank: Codes,
     sums: Floats,
     floors: NDArray[np.float64],
+    floor_ranks: Codes,
     scores: Floats,
     ranks: Codes,
 ) -> None:
@@ -118,24 +117,22 @@ def nearest_by_sums(
             count = sums[j, 0]
             if count == 0:
                 continue
-            left, right = sums[j, 2], sums[j, 3]
-            if rule.whole:
-                left, right = profiles.squares[i], profiles.squares[j]
-            score = pair_similarity(rule, count, sums[j, 1], left, right)
-            sums[j] = 0
-            if count >= rule.overlap:
-                if score >= floors[i]:
-                    offer(scores[code], ranks[code], score, rank[j])
-                    floors[i] = scores[code, 0]
-                if score >= floors[j]:
-                    other = profiles.code[j]
-                    offer(scores[other], ranks[other], score, rank[i])
-                    floors[j] = scores[other, 0]
-        sums[i] = 0
+            score = similarity_at(profiles, rule, sums, i, j)
+            sums[j, 0] = sums[j, 1] = sums[j, 2] = sums[j, 3] = 0
+            if count < rule.overlap:
+                continue
+            if _worse(floors[i], floor_ranks[i], score, rank[j]):
+                offer(scores[code], ranks[code], score, rank[j])
+                floors[i], floor_ranks[i] = scores[code, 0], ranks[code, 0]
+            if _worse(floors[j], floor_ranks[j], score, rank[i]):
+                other = profiles.code[j]
+                offer(scores[other], ranks[other], score, rank[i])
+                floors[j], floor_ranks[j] = scores[other, 0], ranks[other, 0]
+        sums[i, :] = 0
 
 
 @njit(cache=True, nogil=True)
-def offer(scores: NDArray[np.float64], ranks: Codes, score: float, rank: int) -> None:
+def offer(scores: Floats, ranks: Codes, score: float, rank: int) -> None:
     """Put an entry in the place of the worst one of a list, if it is better."""
     if _worse(score, rank, scores[0], ranks[0]):
         return
@@ -143,7 +140,7 @@ def offer(scores: NDArray[np.float64], ranks: Codes, score: float, rank: int) ->
 
 
 @njit(cache=True, nogil=True)
-def _sift(scores: NDArray[np.float64], ranks: Codes, size: int, score: float, rank: int) -> None:
+def _sift(scores: Floats, ranks: Codes, size: int, score: float, rank: int) -> None:
     """Put an entry on top of a heap whose top is free, and down to where it belongs."""
     hole = 0
     while True:

@@ -147,7 +147,7 @@ def _fill(
     ranks: list[NDArray[np.int32]],
 ) -> None:
     """Offer every pair with a common rater to the lists of both, in whichever thread's set."""
-    from discreet.neighbors.list_kernels import LEAST, nearest_by_products, nearest_by_sums
+    from discreet.neighbors.list_kernels import EMPTY, LEAST, nearest_by_products, nearest_by_sums
 
     n, threads = profiles.n, len(scores)
     whole_numbers = profiles.value.dtype == np.uint8
@@ -174,9 +174,9 @@ def _fill(
         # Whole numbers up to 2²⁴ are exact in 32 bits, and half as much memory is twice as fast.
         dtype = np.float32 if whole_numbers and largest <= 2**24 else np.float64
         sums = [np.zeros((n, 4), dtype=dtype) for _ in range(threads)]
-        lows = [np.full(n, -np.inf) for _ in range(threads)]
+        tops = [(np.full(n, -np.inf), np.full(n, EMPTY, dtype=np.int32)) for _ in range(threads)]
 
         def work(worker: int, rows: tuple[int, int]) -> None:
-            nearest_by_sums(*rows, profiles, rule, rank, sums[worker], lows[worker], scores[worker], ranks[worker])
+            nearest_by_sums(*rows, profiles, rule, rank, sums[worker], *tops[worker], scores[worker], ranks[worker])
 
     share_out(work, [(max(last - ROWS, 0), last) for last in range(n, 0, -ROWS)], threads)

@@ -8,7 +8,8 @@ a rare one has few raters with long rests, and the sums that are hot stand close
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ __all__ = ["Axis", "Centering", "Profiles", "profiles_of", "rating_step"]
 Axis = Literal["item", "user"]
 Centering = Literal["none", "entity", "rater"]
 Codes = NDArray[np.int32]
-Values = NDArray[np.uint8] | NDArray[np.float64]
+GHOST = 1e-12  # a difference that is smaller than this part of its terms is rounding
+
+Values = NDArray[Any]
 
 
 class Profiles(NamedTuple):
@@ -54,7 +57,7 @@ class Profiles(NamedTuple):
     rater: Codes
     place: Codes
     rater_starts: NDArray[np.int64]
-    entity: NDArray[np.uint16] | NDArray[np.uint32]
+    entity: NDArray[np.unsignedinteger[Any]]
     value: Values
     squares: NDArray[np.float64]
     code: NDArray[np.int64]
@@ -110,14 +113,14 @@ def _records(data: Interactions) -> tuple[Codes, Codes, Values]:
     return user, item, _in_steps(value, data)
 
 
-def _in_steps(value: NDArray[np.floating], data: Interactions) -> Values:
+def _in_steps(value: Values, data: Interactions) -> Values:
     """Ratings as numbers of steps, a byte each where they are small and whole; a cosine does not depend on the unit.
 
     Sums of products of small whole numbers are exact. Similarities that are equal then come out equal to the last bit.
     """
     step = rating_step(data)
     if step != 1:
-        value = np.rint(value / value.dtype.type(step))
+        value = np.rint(value / step)
     if value.size and value.min() >= 0 and value.max() <= 255:
         small = value.astype(np.uint8)
         if np.array_equal(small, value):
@@ -130,7 +133,10 @@ def _centered(value: Values, group: Codes) -> NDArray[np.float64]:
     if not value.size:
         return value.astype(np.float64)
     means = np.bincount(group, weights=value) / np.maximum(np.bincount(group), 1)
-    return value - means[group]
+    centered = value - means[group]
+    # A rating that is the mean must not leave the rounding of the mean behind: one co-rater could make it a likeness.
+    centered[np.abs(centered) <= GHOST * np.abs(value)] = 0.0
+    return centered
 
 
 def _laid_out(entity: Codes, rater: Codes, value: Values, n: int, m: int, threads: int) -> Profiles:
@@ -139,7 +145,7 @@ def _laid_out(entity: Codes, rater: Codes, value: Values, n: int, m: int, thread
 
     records = entity.size
     # Every thread sorts its own part of the records into places of its own: none meet, and the order is kept.
-    parts = [slice(a, b) for a, b in _parts(records, threads)]
+    parts = [slice(a, b) for a, b in pairwise(records * part // threads for part in range(threads + 1))]
 
     counts = np.zeros((len(parts), n), dtype=np.int64)
     share_out(lambda _, part: kernels.count(entity[parts[part]], counts[part]), range(len(parts)), threads)
@@ -158,10 +164,9 @@ def _laid_out(entity: Codes, rater: Codes, value: Values, n: int, m: int, thread
         threads,
     )
 
-    cuts = np.unique(np.searchsorted(starts, [part.start for part in parts] + [records]))
-    cuts[:1], cuts[-1:] = 0, n
-    counts = np.zeros((cuts.size - 1, m), dtype=np.int64)
-    spans = [slice(starts[a], starts[b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    cuts = sorted({0, n, *np.searchsorted(starts, [part.start for part in parts[1:]]).tolist()})
+    spans = [slice(starts[a], starts[b]) for a, b in pairwise(cuts)]
+    counts = np.zeros((len(spans), m), dtype=np.int64)
     share_out(lambda _, part: kernels.count(by_entity[0][spans[part]], counts[part]), range(len(spans)), threads)
     rater_starts = _starts(counts.sum(axis=0))
     fill = _offsets(rater_starts, counts)
@@ -182,11 +187,6 @@ def _laid_out(entity: Codes, rater: Codes, value: Values, n: int, m: int, thread
         threads,
     )
     return found
-
-
-def _parts(size: int, threads: int) -> list[tuple[int, int]]:
-    edges = [size * part // threads for part in range(threads + 1)]
-    return list(zip(edges, edges[1:], strict=False))
 
 
 def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:

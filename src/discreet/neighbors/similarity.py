@@ -161,7 +161,7 @@ def neighbor_lists(
 
     Examples
     --------
-    >>> shop = Interactions([("ann", "tea", 5), ("ann", "rum", 4), ("bob", "tea", 3), ("bob", "rum", 1), ("cy", "gin", 2)])
+    >>> shop = Interactions([("ann", "tea", 5), ("ann", "rum", 4), ("bob", "tea", 3), ("cy", "gin", 2)])
     >>> lists = neighbor_lists(shop, axis="item", similarity=Similarity("cosine_full"), k=2)
     >>> shop.items.decode(lists.of(shop.items.encode(["tea"])[0])[0])
     ['rum']

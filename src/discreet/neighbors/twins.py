@@ -98,13 +98,14 @@ class TwinSearch(ListBuilder):
       the same order. Two formulas of the cosine that are equal on paper differ in the last bit for half of all pairs.
 
     The bound |Set_0| ≤ n/125, from which the paper has its factor of 125, takes lists for normally distributed. They
-    are not (``benchmarks/twins.py``), least of all over co-rated items, where a fifth of a list may share one value.
+    are not: over co-rated items a fifth of a list lies in one bin of width 0.01 (``benchmarks/twins.py``).
 
     Probes come from a shuffled deck of the users, c at a time, so that a shuffle serves many newcomers.
 
     References
     ----------
-    Z. Lu: Privacy preserving neighbourhood-based collaborative filtering. Thesis, 2015, chapter 6.
+    Z. Lu: Privacy preserving neighbourhood-based collaborative filtering recommendation algorithms. Thesis, The
+    University of Adelaide, 2015, chapter 6.
     """
 
     name: ClassVar[str] = "twin-search"

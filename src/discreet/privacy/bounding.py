@@ -77,19 +77,19 @@ class BoundedSums:
     @property
     def l1_sensitivity(self) -> Fraction:
         """Largest L1 change by one neighboring step: a replaced user takes one contribution out, puts one in."""
-        return self.l1 * (2 if self.unit.relation == "replace" else 1)
+        return self.l1 * (2 if self._exchanged else 1)
 
     @property
     def l2_sensitivity_squared(self) -> Fraction:
         """Largest squared L2 change; ‖x − y‖² ≤ ‖x‖² + ‖y‖² where x and y are nowhere negative."""
-        if self.unit.relation != "replace":
+        if not self._exchanged:
             return self.l2_squared
         return self.l2_squared * (2 if self.nonnegative else 4)
 
     @property
     def linf_sensitivity(self) -> Fraction:
         """Largest change of a single sum."""
-        return self.linf * (2 if self.unit.relation == "replace" and not self.nonnegative else 1)
+        return self.linf * (2 if self._exchanged and not self.nonnegative else 1)
 
     @property
     def score_range(self) -> Fraction:
@@ -98,8 +98,17 @@ class BoundedSums:
         A user who is added to nonnegative sums only raises them, so the range is the largest change itself;
         otherwise changes in both directions can meet.
         """
-        one_sided = self.nonnegative and self.unit.relation == "add-remove"
-        return self.linf if one_sided else 2 * self.linf_sensitivity
+        return self.linf if self.one_sided else 2 * self.linf_sensitivity
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether one neighboring step moves all sums in one direction."""
+        return self.nonnegative and not self._exchanged
+
+    @property
+    def _exchanged(self) -> bool:
+        """Whether a step takes one contribution out and puts another in: replaced, or of another value."""
+        return self.unit.relation != "add-remove"
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,7 @@ def cap_records(data: Interactions, cap: int, *, choice: Choice = "random") -> B
     """
     _check_cap(cap)
     return BoundedInteractions(
-        records=data.filter(_chosen_records(data, cap, choice)),
+        records=data.filter(_chosen_records(data, cap, choice), independent=True),
         most_records=cap,
         most_repeats=cap if data.may_repeat else 1,
         caps=(f"each user's records were cut to {cap} {_chosen(choice)}",),
@@ -183,7 +192,7 @@ def distinct_items(data: Interactions) -> Interactions:
     last[:-1] = (data.user[1:] != data.user[:-1]) | (data.item[1:] != data.item[:-1])
     keep = np.zeros(len(data), dtype=bool)
     keep[order[last]] = True
-    return data.filter(keep).without_repeats()
+    return data.filter(keep, independent=True).without_repeats()
 
 
 def distinct_item_counts(data: Interactions) -> BoundedSums:
@@ -214,7 +223,8 @@ def clip_ratings(data: Interactions, low: Rational, high: Rational) -> Interacti
     least, most = as_fraction(low, "low"), as_fraction(high, "high")
     if least >= most:
         raise UsageError(f"the range from {low} to {high} is empty.")
-    return data.with_ratings(np.clip(data.rating, float(least), float(most)), RatingScale(least, most, None))
+    ratings = data.rating.astype(np.float64)
+    return data.with_ratings(np.clip(ratings, _float_up(least), -_float_up(-most)), RatingScale(least, most, None))
 
 
 def weigh(data: Interactions, cap: int, *, bits: int = GRID_BITS) -> BoundedSums:
@@ -313,7 +323,11 @@ def sum_rows(
     bound = as_positive(l2 if l2 is not None else l1, "l2" if l2 is not None else "l1")  # type: ignore[arg-type]
     if bound * 2**bits > 2**31:
         raise UsageError(f"a grid of 2^−{bits} is too fine for a norm of {plain(bound)}.", remedy="Take fewer bits.")
-    dense = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    dense = np.asarray(rows, dtype=np.float64)
+    if dense.ndim != 2:
+        raise UsageError("give one row a user: an array of two dimensions.")
+    # A row that is no vector of numbers counts as nothing; to stop here would tell that it is there.
+    dense = np.where(np.isfinite(dense).all(axis=1, keepdims=True), dense, 0.0)
     norms = np.linalg.norm(dense, ord=order, axis=1)
     factor = np.minimum(1.0, float(bound) / np.maximum(norms, np.finfo(float).tiny))
     steps = on_grid(dense * factor[:, None], bits)
@@ -379,6 +393,12 @@ def _check_bits(bits: int) -> None:
     """Sums of at most 2³¹ weights of at most 2^bits must be exact in the float64 that bincount adds in."""
     if not 0 <= bits <= 21:
         raise UsageError(f"a grid of 2^−{bits} is not offered.", remedy="Take from 0 to 21 bits.")
+
+
+def _float_up(value: Fraction) -> float:
+    """The least float that is not below the value."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def _sqrt_up_int(value: Fraction) -> Fraction:

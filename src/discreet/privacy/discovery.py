@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedInteractions
 from discreet.privacy.losses import Approximate
-from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, check_scale, discrete_laplace
 from discreet.privacy.numbers import Rational, as_positive, as_probability
 
 __all__ = ["StabilitySelection"]
@@ -50,7 +50,7 @@ class StabilitySelection:
     theorem: ClassVar[str] = "stability-based selection, docs/proofs/selection.md, Theorem 7"
 
     def __post_init__(self) -> None:
-        if not 0 < self.delta <= 1 - math.exp(-float(self.epsilon)):
+        if not 0 < self.delta <= -math.expm1(-float(self.epsilon)):
             raise UsageError(
                 f"delta = {self.delta} must be above 0 and at most 1 − e^−ε.", remedy="Choose for example 1e-6."
             )
@@ -64,7 +64,8 @@ class StabilitySelection:
         return Approximate(self.epsilon, self.delta)
 
     def scale(self, cap: int) -> Fraction:
-        return Fraction(cap) / self.epsilon
+        """Of the noise, and at least what can be drawn."""
+        return max(Fraction(cap) / self.epsilon, LEAST_SCALE)
 
     def threshold(self, cap: int) -> int:
         """The least τ with Pr[1 + X ≥ τ] = a^(τ−1)/(1+a) ≤ δ₁, a = e^(−ε/l); rounding goes up."""
@@ -73,10 +74,15 @@ class StabilitySelection:
         steps = scale * -math.log(one_item * (1 + math.exp(-1 / scale)))
         return 1 + max(0, math.ceil(steps * (1 + 1e-12)))
 
-    def release(self, data: BoundedInteractions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes of the items that pass, and their noisy numbers of users. Charge the ledger first."""
+    def check(self, data: BoundedInteractions) -> None:
+        """Refuse data that nothing can be found in privately: to be called before anything is charged."""
         if data.most_repeats != 1:
             raise UsageError("a user must hold each item once here.", remedy="Bound the records with cap_items.")
+        check_scale(self.scale(data.most_records))
+
+    def release(self, data: BoundedInteractions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes of the items that pass, and their noisy numbers of users. Charge the ledger first."""
+        self.check(data)
         held = np.flatnonzero(data.records.records_per_item)
         users = data.records.records_per_item[held].astype(np.int64)
         noisy = users + discrete_laplace(users.shape, self.scale(data.most_records))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.losses import Concentrated
-from discreet.privacy.noise import discrete_gaussian
+from discreet.privacy.noise import LEAST_SCALE, discrete_gaussian
 from discreet.privacy.units import Unit
 
 __all__ = ["BoundedGram", "GramMechanism"]
@@ -75,8 +75,8 @@ class GramMechanism:
 
     def variance(self, gram: BoundedGram) -> Fraction:
         """Of the noise off the diagonal, in squared grid steps."""
-        exchanged = 4 if gram.unit.relation == "replace" else 1
-        return exchanged * gram.frobenius_squared / (4 * self.rho)
+        exchanged = 1 if gram.unit.relation == "add-remove" else 4
+        return max(exchanged * gram.frobenius_squared / (4 * self.rho), LEAST_SCALE**2)
 
     def standard_deviation(self, gram: BoundedGram) -> float:
         """Of the noise off the diagonal, in the units of the sums."""

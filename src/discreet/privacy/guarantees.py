@@ -142,13 +142,15 @@ class Guarantee:
     def for_records(self) -> Guarantee:
         """From one user to one record of a user.
 
-        A record more or less is a user replaced. Where users may be added or removed, that takes two steps: out
-        with the one history, in with the other.
+        Where users may be present or absent, a record more or less takes two steps: out with the one history, in with
+        the other. Where users may only be replaced, a record more or less could make or remove a user, which nothing is
+        promised about; what follows is a promise about the value of a record.
         """
         if self.unit.what != "user":
             raise PrivacyError(f"this promise is for {self.unit}, not for a user.")
-        lifted = self if self.unit.relation == "replace" else self.for_group(2)
-        return replace(lifted, unit=Unit("record"))
+        if self.unit.relation == "replace":
+            return replace(self, unit=Unit("record", "value"))
+        return replace(self.for_group(2), unit=Unit("record"))
 
     def for_replacement(self) -> Guarantee:
         """From present-or-absent to replaced: two steps."""

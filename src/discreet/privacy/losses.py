@@ -288,7 +288,7 @@ def _epsilon_of_rho(rho: float, delta: float) -> Fraction:
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)  # α − 1
         tail = math.log(1 / delta) - math.log1p(excess)
-        return rho * (1 + excess) + tail / excess + math.log(excess) - math.log1p(excess)
+        return rho * (1 + excess) + tail / excess - math.log1p(1 / excess)
 
     # The best α is near 1 + √(ln(1/δ)/ρ), the optimum of the looser classical bound.
     guess = math.log(math.sqrt(math.log(1 / delta) / rho)) if delta < 1 else 0.0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
-from discreet.privacy.noise import discrete_gaussian, discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance, discrete_gaussian, discrete_laplace
 from discreet.privacy.numbers import Rational, as_positive
 
 __all__ = ["AdditiveMechanism", "GaussianMechanism", "LaplaceMechanism"]
@@ -41,6 +41,10 @@ class AdditiveMechanism(ABC):
     @abstractmethod
     def parameter(self, sums: BoundedSums) -> Fraction:
         """The parameter of the noise law, in grid steps."""
+
+    @abstractmethod
+    def check(self, sums: BoundedSums) -> None:
+        """Refuse sums that the noise cannot be drawn for: to be called before anything is charged."""
 
     @abstractmethod
     def log_pmf(self, sums: BoundedSums) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
@@ -96,8 +100,11 @@ class LaplaceMechanism(AdditiveMechanism):
         return Pure(self.epsilon)
 
     def parameter(self, sums: BoundedSums) -> Fraction:
-        """The scale Δ₁/ε."""
-        return sums.l1_sensitivity / self.epsilon
+        """The scale Δ₁/ε, and at least what can be drawn."""
+        return max(sums.l1_sensitivity / self.epsilon, LEAST_SCALE)
+
+    def check(self, sums: BoundedSums) -> None:
+        check_scale(self.parameter(sums))
 
     def log_pmf(self, sums: BoundedSums) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
         scale = float(self.parameter(sums))
@@ -148,8 +155,11 @@ class GaussianMechanism(AdditiveMechanism):
         return Concentrated(self.rho)
 
     def parameter(self, sums: BoundedSums) -> Fraction:
-        """The variance Δ₂²/(2ρ)."""
-        return sums.l2_sensitivity_squared / (2 * self.rho)
+        """The variance Δ₂²/(2ρ), and at least what can be drawn."""
+        return max(sums.l2_sensitivity_squared / (2 * self.rho), LEAST_SCALE**2)
+
+    def check(self, sums: BoundedSums) -> None:
+        check_variance(self.parameter(sums))
 
     def log_pmf(self, sums: BoundedSums) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
         variance = float(self.parameter(sums))

@@ -23,9 +23,12 @@ from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.privacy.numbers import Real, exp_minus
 
-__all__ = ["below", "discrete_gaussian", "discrete_laplace"]
+__all__ = ["LEAST_SCALE", "below", "check_scale", "check_variance", "discrete_gaussian", "discrete_laplace"]
 
 MOST_SCALE = 2**48
+LEAST_SCALE = Fraction(1, 64)
+"""Noise of this scale is zero but once in 10²⁷ draws; less noise than that is not drawn."""
+
 CHUNK = 2**15
 
 Shape = int | tuple[int, ...]
@@ -44,14 +47,14 @@ def discrete_laplace(shape: Shape, scale: Fraction) -> NDArray[np.int64]:
     shape
         Shape of the result.
     scale
-        A rational in (0, 2⁴⁸].
+        A rational from 1/64 to 2⁴⁸.
 
     Notes
     -----
     Sums with integers are meant modulo 2⁶⁴, which is post-processing of the exact sum; a wrapped value is less
     likely than e^(−2¹⁴) for every admitted scale.
     """
-    _check_scale(scale)
+    check_scale(scale)
     thresholds = _laplace_thresholds(scale)
     flat = np.empty(math.prod(shape) if isinstance(shape, tuple) else shape, dtype=np.int64)
     for start in range(0, flat.size, CHUNK):
@@ -72,10 +75,9 @@ def discrete_gaussian(shape: Shape, variance: Fraction) -> NDArray[np.int64]:
     shape
         Shape of the result.
     variance
-        A rational in (0, 2⁹⁶]: the parameter σ², which the variance of the noise never exceeds.
+        A rational from 1/64² to 2⁹⁶: the parameter σ², which the variance of the noise never exceeds.
     """
-    if variance <= 0 or variance > MOST_SCALE**2:
-        raise UsageError(f"a discrete Gaussian needs a variance above 0 and at most 2^96, not {variance}.")
+    check_variance(variance)
     scale = math.isqrt(math.floor(variance)) + 1
     size = math.prod(shape) if isinstance(shape, tuple) else shape
     flat = np.empty(size, dtype=np.int64)
@@ -93,9 +95,22 @@ def below(n: int, threshold: Real) -> NDArray[np.bool_]:
     return _below_rows(n, (threshold,))[0]
 
 
-def _check_scale(scale: Fraction) -> None:
-    if scale <= 0 or scale > MOST_SCALE:
-        raise UsageError(f"discrete Laplace noise needs a scale above 0 and at most 2^48, not {scale}.")
+def check_scale(scale: Fraction) -> None:
+    """Whether discrete Laplace noise of this scale can be drawn; a UsageError if not."""
+    if not LEAST_SCALE <= scale <= MOST_SCALE:
+        raise UsageError(
+            f"discrete Laplace noise is drawn for scales from 1/64 to 2^48 grid steps, not {float(scale):.6g}.",
+            remedy="Choose a larger epsilon or a smaller cap." if scale > MOST_SCALE else "Choose a smaller epsilon.",
+        )
+
+
+def check_variance(variance: Fraction) -> None:
+    """Whether discrete Gaussian noise of this variance can be drawn; a UsageError if not."""
+    if not LEAST_SCALE**2 <= variance <= MOST_SCALE**2:
+        raise UsageError(
+            f"discrete Gaussian noise is drawn for variances from 2^−12 to 2^96, not {float(variance):.6g}.",
+            remedy="Choose a larger budget." if variance > 1 else "Choose a smaller budget.",
+        )
 
 
 @lru_cache(maxsize=256)

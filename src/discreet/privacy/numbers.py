@@ -163,10 +163,11 @@ class Real:
 
     def byte(self, place: int) -> int:
         """The byte at ``place`` (from 0) of the binary expansion of a number in [0, 1)."""
-        while len(self._digits) <= place:
-            known = max(8, 2 * len(self._digits), place + 1)
-            self._digits = list(self.scaled_floor(8 * known).to_bytes(known, "big"))
-        return self._digits[place]
+        digits = self._digits  # one look: another thread may put a longer list there meanwhile
+        if len(digits) <= place:
+            known = max(8, 2 * len(digits), place + 1)
+            digits = self._digits = list(self.scaled_floor(8 * known).to_bytes(known, "big"))
+        return digits[place]
 
 
 @lru_cache(maxsize=4096)

@@ -140,6 +140,8 @@ class Release:
             raise
         except (KeyError, TypeError, AttributeError, DiscreetError) as error:
             raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {error!r}.") from error
+        if not manifest["id"]:
+            raise ReleaseError(f"{path / MANIFEST} has no id.", remedy="Get the release again from its source.")
         # The seal is over the manifest as it was read, with whatever a later minor version may have added.
         if _seal({name: value for name, value in manifest.items() if name != "id"}) != release.id:
             raise ReleaseError(
@@ -206,9 +208,19 @@ class _Digest(io.RawIOBase):
 
 def _serialize(part: Part, file: IO[bytes] | io.RawIOBase) -> None:
     if isinstance(part, pl.DataFrame):
-        part.write_ipc(file, compression="zstd")  # type: ignore[arg-type]
+        _afresh(part).write_ipc(file, compression="zstd")  # type: ignore[arg-type]
     else:
         np.lib.format.write_array(file, np.ascontiguousarray(part), allow_pickle=False)  # type: ignore[arg-type]
+
+
+def _afresh(table: pl.DataFrame) -> pl.DataFrame:
+    """The table in memory of its own.
+
+    Columns of text that were picked out of a longer column share its memory, and would be written with all of it: ids that
+    are in no row of the table would be in the file.
+    """
+    shared = [column for column in table.iter_columns() if not column.dtype.is_numeric()]
+    return table.with_columns(pl.Series(column.name, column.to_list(), dtype=column.dtype) for column in shared)
 
 
 def _describe(part: Part) -> dict[str, str]:

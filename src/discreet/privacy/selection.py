@@ -238,6 +238,8 @@ def noisy_order(scores: NDArray[np.int64], rate: Fraction, *, noise: Noise, most
     """
     if scores.size == 0:
         raise UsageError("there is nothing to choose from.")
+    if rate > 2**60 or int(scores.max()) - int(scores.min()) >= 2**62:
+        raise UsageError("scores this far apart, or a budget this large, cannot be compared.")
     words = entropy.random_words(scores.size)
     signs = entropy.random_bytes(scores.size) < 128 if noise == "laplace" else None
     low, high = _float_keys(scores, rate, noise, words, signs)

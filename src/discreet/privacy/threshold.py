@@ -18,7 +18,7 @@ import numpy as np
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import Concentrated, Pure
-from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, discrete_laplace
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, round_down
 
 __all__ = ["AboveThreshold", "ThresholdSession"]
@@ -77,14 +77,14 @@ class AboveThreshold:
         return self.loss.concentrated()
 
     def threshold_scale(self, sums: BoundedSums) -> Fraction:
-        return sums.linf_sensitivity / self.epsilon_threshold
+        return max(sums.linf_sensitivity / self.epsilon_threshold, LEAST_SCALE)
 
     def test_scale(self, sums: BoundedSums) -> Fraction:
         # score_range is Δ where one user moves all sums one way, 2Δ elsewhere.
-        return self.most * sums.score_range / self.epsilon_tests
+        return max(self.most * sums.score_range / self.epsilon_tests, LEAST_SCALE)
 
     def answer_scale(self, sums: BoundedSums) -> Fraction:
-        return self.most * sums.linf_sensitivity / self.epsilon_answers
+        return max(self.most * sums.linf_sensitivity / self.epsilon_answers, LEAST_SCALE)
 
     def begin(self, like: BoundedSums) -> ThresholdSession:
         """Open a session for sums bounded like these. Charge the ledger first."""
@@ -115,12 +115,10 @@ class ThresholdSession:
             )
         if sums.values.size != 1:
             raise UsageError("ask about one sum at a time.")
-        if (
-            sums.step != self._like.step
-            or sums.linf_sensitivity > self._like.linf_sensitivity
-            or sums.score_range > self._like.score_range
-        ):
-            raise PrivacyError("this sum can change by more than those that the session was opened for.")
+        if sums.step != self._like.step or sums.unit != self._like.unit:
+            raise PrivacyError("this sum is on another grid or for another unit than the session was opened for.")
+        if sums.linf_sensitivity > self._like.linf_sensitivity or (self._like.one_sided and not sums.one_sided):
+            raise PrivacyError("this sum can change in more ways than those that the session was opened for.")
         value = int(sums.values.reshape(-1)[0])
         if value + _draw(self._mechanism.test_scale(self._like)) < self._noisy_threshold:
             return None

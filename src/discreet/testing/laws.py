@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ __all__ = [
     "smallest_delta",
 ]
 
-Law = Mapping[Hashable, float] | NDArray[np.float64]
+Law = Mapping[Any, float] | NDArray[np.float64]
 
 
 def max_log_ratio(first: Law, second: Law) -> float:
@@ -63,8 +64,11 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
 def _renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
     if np.any((p > 0) & (q == 0)):
         return math.inf
-    possible = p > 0
-    terms = order * np.log(p[possible]) + (1 - order) * np.log(q[possible])
+    return _renyi_of_logs(np.log(p[p > 0]), np.log(q[p > 0]), order)
+
+
+def _renyi_of_logs(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
+    terms = order * p + (1 - order) * q
     largest = float(terms.max())
     return (largest + math.log(float(np.exp(terms - largest).sum()))) / (order - 1)
 
@@ -72,67 +76,108 @@ def _renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> floa
 def additive_log_ratio(mechanism: AdditiveMechanism, first: BoundedSums, second: BoundedSums) -> float:
     """The largest log-ratio of the laws of two noisy vectors of sums, enumerated output by output.
 
-    Coordinates are independent, so the largest ratio of the whole is the product of the largest ratios of each. If the
-    two sides would get different noise, the laws that are compared are those two.
+    Coordinates are independent, so the largest ratio of the whole is the product of the largest ratios of each. Two
+    different noises on the two sides have an unbounded ratio, however little they differ.
     """
-    return sum(
-        max(float(np.max(p - q)), float(np.max(q - p))) for p, q, _ in _coordinate_laws(mechanism, first, second)
-    )
+    laws = _coordinate_laws(mechanism, first, second, reach=lambda deviation, shift: 12 * deviation + 4)
+    if laws is None:
+        return math.inf
+    return sum(_defined(max(float(np.max(p - q)), float(np.max(q - p)))) for p, q in laws)
 
 
 def additive_renyi(mechanism: AdditiveMechanism, first: BoundedSums, second: BoundedSums, order: float) -> float:
-    """Rényi divergence of order α of two noisy vectors of sums: the sum over the coordinates."""
-    total = 0.0
-    for p, q, _ in _coordinate_laws(mechanism, first, second):
-        total += max(_renyi(np.exp(p), np.exp(q), order), _renyi(np.exp(q), np.exp(p), order))
-    return total
+    """Rényi divergence of order α of two noisy vectors of sums: the sum over the coordinates.
+
+    The window grows with α: what decides lies α shifts away from where most of the mass is.
+    """
+    laws = _coordinate_laws(
+        mechanism, first, second, reach=lambda deviation, shift: 12 * deviation + (order + 1) * shift + 4
+    )
+    if laws is None:
+        return math.inf
+    return sum(_defined(max(_renyi_of_logs(p, q, order), _renyi_of_logs(q, p, order))) for p, q in laws)
 
 
 def _coordinate_laws(
-    mechanism: AdditiveMechanism, first: BoundedSums, second: BoundedSums
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]]:
-    """For each coordinate that differs: log-laws of both sides over a window that holds all but e^−25 of them."""
+    mechanism: AdditiveMechanism,
+    first: BoundedSums,
+    second: BoundedSums,
+    *,
+    reach: Callable[[float, float], float],
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None:
+    """For each coordinate that differs: log-laws of both sides over a window; None if the noise differs."""
     if first.values.shape != second.values.shape:
         raise UsageError("outputs of different length tell two datasets apart at once.")
+    if mechanism.parameter(first) != mechanism.parameter(second) or first.step != second.step:
+        return None
+    deviation = _defined(mechanism.standard_deviation(first)) / float(first.step)
     one, other = mechanism.log_pmf(first), mechanism.log_pmf(second)
-    widest = max(mechanism.standard_deviation(first) / first.step, mechanism.standard_deviation(second) / second.step)
-    reach = math.ceil(12 * float(widest)) + 4
-    same_noise = mechanism.parameter(first) == mechanism.parameter(second)
     laws = []
     for a, b in zip(first.values.ravel(), second.values.ravel(), strict=True):
-        if a == b and same_noise:
-            continue
-        outputs = np.arange(min(a, b) - reach, max(a, b) + reach + 1)
-        laws.append((one(outputs - a), other(outputs - b), outputs))
+        if a != b:
+            window = math.ceil(reach(deviation, abs(float(a) - float(b))))
+            outputs = np.arange(min(a, b) - window, max(a, b) + window + 1)
+            laws.append((one(outputs - a), other(outputs - b)))
     return laws
+
+
+def _defined(number: float) -> float:
+    if math.isnan(number):
+        raise UsageError("a law has a probability that is not a number: nothing is shown by comparing it.")
+    return number
 
 
 def fits_law(
     samples: NDArray[np.int64], log_pmf: Callable[[NDArray[np.int64]], NDArray[np.float64]], *, cells: int = 40
 ) -> float:
-    """p-value of a chi-square test that integer samples follow a law.
+    """p-value of chi-square tests that integer samples follow a law: of place, of remainders, and of the tails.
 
-    The line is cut at public places (quantiles of the stated law), so that each of about ``cells`` cells expects many
-    samples; what lies beyond the last cut is a cell, too.
+    The line is cut at quantiles of the stated law into about ``cells`` cells and at far quantiles for the tails; the
+    remainders modulo 2, 3 and 5 show a lattice that places do not. The smallest of the five p-values is returned, times
+    five.
     """
+    spread = max(16, 4 * int(np.abs(samples).max()) + 1)
+    support = np.arange(-spread, spread + 1)
+    law = np.exp(log_pmf(support))
+    cumulative = np.cumsum(law)
+    far = np.array([1e-4, 1e-3, 1e-2, 0.99, 0.999, 0.9999])
+    tests = []
+    for quantiles in (np.linspace(0, 1, cells + 1)[1:-1], far):
+        cuts = np.unique(np.searchsorted(cumulative, quantiles))
+        expected = np.diff(np.concatenate([[0.0], cumulative[cuts], [1.0]]))
+        tests.append((np.bincount(np.searchsorted(support[cuts], samples), minlength=cuts.size + 1), expected))
+    for divisor in (2, 3, 5):
+        expected = np.bincount(support % divisor, weights=law, minlength=divisor)
+        tests.append((np.bincount(samples % divisor, minlength=divisor), expected))
+    return min(1.0, 5 * min(_chi_square(observed, expected) for observed, expected in tests))
+
+
+def _chi_square(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> float:
+    """p-value; cells that expect fewer than five samples are tested together."""
     from scipy.stats import chisquare
 
-    spread = max(4, int(np.abs(samples).max()) + 1)
-    support = np.arange(-spread, spread + 1)
-    cumulative = np.cumsum(np.exp(log_pmf(support)))
-    cuts = np.unique(np.searchsorted(cumulative, np.linspace(0, 1, cells + 1)[1:-1]))
-    expected = np.diff(np.concatenate([[0.0], cumulative[cuts], [1.0]])) * samples.size
-    observed = np.bincount(np.searchsorted(support[cuts], samples), minlength=cuts.size + 1)
+    expected = expected / expected.sum() * observed.sum()
     big = expected >= 5
-    if not big.all():  # pool what is too small to test alone
+    if not big.all():
         expected = np.append(expected[big], expected[~big].sum())
         observed = np.append(observed[big], observed[~big].sum())
-        if expected[-1] < 1e-9:
-            expected, observed = expected[:-1], observed[:-1]
-    return float(chisquare(observed, expected * observed.sum() / expected.sum()).pvalue)
+    if expected[-1] < 1e-6 * observed.sum() and observed[-1] == 0:
+        expected, observed = expected[:-1], observed[:-1]
+    if expected.size < 2:
+        return 1.0
+    return float(chisquare(observed, expected / expected.sum() * observed.sum()).pvalue)
 
 
 def _aligned(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both laws over the same outcomes. A law that does not sum to 1 hides something."""
+    p, q = _over_same_outcomes(first, second)
+    for law in (p, q):
+        if not abs(float(law.sum()) - 1) < 1e-6 or (law < 0).any():
+            raise UsageError(f"a law must have probabilities that sum to 1; this one has {float(law.sum()):.6g}.")
+    return p, q
+
+
+def _over_same_outcomes(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         outcomes = sorted(set(first) | set(second), key=repr)
         return (

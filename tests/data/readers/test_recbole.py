@@ -66,6 +66,13 @@ def test_a_header_without_types(tmp_path: Path, header: str) -> None:
     assert caught.value.line == 1
 
 
+def test_a_name_of_two_types(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "recbole", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "shop.user").write_text("user_id:token\tage:token\tage:float\n196\t1\t2\n")
+    with pytest.raises(DataError, match="two columns are called 'age'"):
+        read(tmp_path)
+
+
 def test_several_datasets_in_one_folder(tmp_path: Path) -> None:
     for name in "ab":
         shutil.copy(FIXTURES / "recbole/shop.inter", tmp_path / f"{name}.inter")

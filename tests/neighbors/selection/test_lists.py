@@ -11,11 +11,20 @@ from discreet.neighbors.selection import lists as lists_module
 from discreet.neighbors.selection.lists import Block
 
 
+def films(*similarity: float) -> Candidates:
+    return Candidates(np.array(similarity))
+
+
+def column(values: np.ndarray | None) -> list[float]:
+    assert values is not None
+    return values.tolist()
+
+
 def test_blocks_hold_every_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists_module, "CELLS", 12)
     sizes = [3, 0, 7, 1, 3, 20]
     rng = np.random.default_rng(1)
-    given = [Candidates(rng.normal(size=n), rng.uniform(size=n), rng.integers(2, size=n)) for n in sizes]
+    given = [Candidates(rng.normal(size=n), rng.uniform(size=n), rng.integers(2, size=n).astype(float)) for n in sizes]
     joined = CandidateLists.of(given)
     seen = []
     for rows, block in joined.blocks():
@@ -24,17 +33,17 @@ def test_blocks_hold_every_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
             here = block.present[row]
             assert block.similarity[row, here].tolist() == given[number].similarity.tolist()
             assert block.sensitivity is not None
-            assert block.sensitivity[row, here].tolist() == given[number].sensitivity.tolist()
+            assert block.sensitivity[row, here].tolist() == column(given[number].sensitivity)
             assert np.all(block.similarity[row, ~here] == -np.inf)
             seen.append(number)
     assert sorted(seen) == list(range(6))
-    assert joined[2].priority.tolist() == given[2].priority.tolist()
+    assert column(joined[2].priority) == column(given[2].priority)
     with pytest.raises(IndexError):
         joined[6]
 
 
 def test_similarity_at_a_rank() -> None:
-    lists = CandidateLists.of([Candidates([0.2, 0.9, 0.5]), Candidates([0.4]), Candidates([0.7, 0.7, 0.1])])
+    lists = CandidateLists.of([films(0.2, 0.9, 0.5), films(0.4), films(0.7, 0.7, 0.1)])
     block = lists._block(np.arange(3))
     assert block.ranked_similarity(1).tolist() == [0.9, 0.4, 0.7]
     assert block.ranked_similarity(2).tolist() == [0.5, 0.4, 0.7]
@@ -67,6 +76,6 @@ def test_bad_starts_are_refused(starts) -> None:
 
 def test_lists_must_agree_in_their_columns() -> None:
     with pytest.raises(UsageError, match="some have none"):
-        CandidateLists.of([Candidates([0.1], [1.0]), Candidates([0.2])])
+        CandidateLists.of([Candidates(np.array([0.1]), np.ones(1)), films(0.2)])
     with pytest.raises(UsageError, match="no list"):
         CandidateLists.of([])

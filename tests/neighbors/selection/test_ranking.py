@@ -15,7 +15,9 @@ TIED = Candidates(np.array([0.5, 0.9, 0.5, 0.5, 0.1]))
 
 
 def test_most_similar_first_and_absent_last() -> None:
-    block = CandidateLists.of([Candidates([0.1, 0.3, 0.2]), Candidates([-0.5])])._block(np.arange(2))
+    block = CandidateLists.of([Candidates(np.array([0.1, 0.3, 0.2])), Candidates(np.array([-0.5]))])._block(
+        np.arange(2)
+    )
     order = rankings(block, ties="id")
     assert order[0].tolist() == [1, 2, 0]
     assert order[1, 0] == 0
@@ -24,7 +26,7 @@ def test_most_similar_first_and_absent_last() -> None:
 
 def test_ties_by_id_and_by_priority() -> None:
     assert rankings(Block.of(TIED), ties="id")[0].tolist() == [1, 0, 2, 3, 4]
-    favored = Candidates(TIED.similarity, priority=np.array([0, 0, 0, 1, 9]))
+    favored = Candidates(TIED.similarity, priority=np.array([0.0, 0, 0, 1, 9]))
     assert rankings(Block.of(favored), ties="id")[0].tolist() == [1, 3, 0, 2, 4]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,18 +54,19 @@ def test_long_ways_to_few_sets_go_by_the_integral() -> None:
     law = sampling_law(np.log(np.linspace(1, 2, 40)), 39)
     assert len(law) == 40
     assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
-    missing = [law[tuple(np.delete(np.arange(40), out))] for out in range(40)]
+    missing = [law[tuple(np.delete(np.arange(40), out).tolist())] for out in range(40)]
     assert np.all(np.diff(missing) < 0)
 
 
 @pytest.mark.parametrize(("first", "second", "k", "odds"), [(6, 5, 4, 2.5), (3, 9, 7, 0.3), (8, 8, 8, 10.0)])
 def test_two_categories_are_scipys(first: int, second: int, k: int, odds: float) -> None:
-    theirs = nchypergeom_wallenius(first + second, first, k, odds)
+    theirs: Any = nchypergeom_wallenius(first + second, first, k, odds)
     law = category_law(np.log([odds, 1.0]), [first, second], k)
     for drawn in range(k + 1):
         ours = law.get((0,) * drawn + (1,) * (k - drawn), 0.0)
         assert ours == pytest.approx(float(theirs.pmf(drawn)), abs=1e-9)
-    assert wallenius_mean(np.log([odds, 1.0]), [first, second], k)[0] == pytest.approx(float(theirs.mean()), abs=1e-8)
+    mean = wallenius_mean(np.log([odds, 1.0]), [first, second], k)[0]
+    assert mean == pytest.approx(float(theirs.mean()), abs=1e-8)
 
 
 def test_categories_are_candidates_of_equal_weight() -> None:

@@ -6,6 +6,8 @@ under the key ``discreet``. Reading gives back the same fingerprint, scale, cata
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, T
 from discreet.data.readers.formats import Format, Place
 from discreet.data.readers.generic import read_frame
 from discreet.data.readers.records import Records
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, UsageError
 
-__all__ = ["FACTS_FILE", "FORMATS", "MAIN_FILES", "METADATA_KEY", "VERSION", "domain_as_json"]
+__all__ = ["FACTS_FILE", "FORMATS", "MAIN_FILES", "METADATA_KEY", "VERSION", "domain_as_json", "table_as_text"]
 
 VERSION = 1
 METADATA_KEY = "discreet"
@@ -32,7 +34,25 @@ def load(place: Place) -> Draft:
     if place.is_folder or place.path.name == FACTS_FILE:
         return _load_folder(place.folder)
     facts = _facts(_metadata(place.path), place.path)
-    return _draft(facts, read_frame(place.path), place.path, {})
+    return _draft(facts, read_frame(place.path), place.path, _tables(facts, place.path))
+
+
+def table_as_text(table: pl.DataFrame) -> str:
+    """A table small enough to travel in the metadata of another, as text."""
+    buffer = io.BytesIO()
+    try:
+        table.write_parquet(buffer)
+    except pl.exceptions.PolarsError as error:
+        raise UsageError(f"a table beside the records cannot be written: {error}.") from None
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _tables(facts: dict[str, Any], path: Path) -> dict[str, pl.DataFrame]:
+    try:
+        texts = facts.get("tables", {})
+        return {name: pl.read_parquet(io.BytesIO(base64.b64decode(text))) for name, text in texts.items()}
+    except (ValueError, AttributeError, TypeError, pl.exceptions.PolarsError):
+        raise _damaged(path) from None
 
 
 def _load_folder(folder: Path) -> Draft:

@@ -16,7 +16,7 @@ import polars as pl
 
 from discreet.data.ids import Codes, IdMap
 from discreet.data.interactions import Interactions
-from discreet.data.readers.stored import FACTS_FILE, MAIN_FILES, METADATA_KEY, VERSION, domain_as_json
+from discreet.data.readers.stored import FACTS_FILE, MAIN_FILES, METADATA_KEY, VERSION, domain_as_json, table_as_text
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, UsageError
@@ -37,7 +37,7 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
         A file that ends in .parquet, .arrow, .csv or .tsv; anything else is a folder. Parquet, Arrow and folders keep
         all that is known of the data; CSV and TSV keep only the records.
     tables
-        Whether the catalog and the table of users are written too: that needs a folder.
+        Whether the catalog and the table of users are written too. A Parquet or Arrow file carries them in its metadata.
     overwrite
         Whether what is there already may be replaced.
 
@@ -68,11 +68,13 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
     facts, main, sides = _pieces(data, tables=tables)
     writer = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".csv": _csv, ".tsv": _tsv}
     write_file = writer.get(path.suffix.lower())
-    if write_file is not None and sides:
+    if write_file in (_csv, _tsv) and sides:
         raise UsageError(
             f"{path.name} holds one table; these data have a table of {' and '.join(sides)} too.",
-            remedy="Give a folder, or leave it out with tables=False.",
+            remedy="Give a folder, a .parquet or an .arrow file, or leave it out with tables=False.",
         )
+    if write_file is not None:
+        facts |= {"tables": {name: table_as_text(table) for name, table in sides.items()}}
     if path.exists() and not overwrite:
         raise UsageError(f"{path} is there already.", remedy="Choose another path, or give overwrite=True.")
     try:

@@ -18,9 +18,9 @@ Shape = tuple[int, ...]
 
 
 def uniforms(shape: Shape) -> NDArray[np.float64]:
-    """Numbers from the open unit interval, in steps of 2⁻⁵³."""
+    """Numbers from the open unit interval, in steps of 2⁻⁵²: neither end is ever met."""
     words = entropy.random_words(int(np.prod(shape))).reshape(shape)
-    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def log_exponentials(shape: Shape) -> NDArray[np.float64]:

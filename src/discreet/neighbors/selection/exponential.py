@@ -68,12 +68,15 @@ class NaiveExponential(WeightedStrategy):
     laplace
         Noise on the weights: "2" for scale 2Δ/ε (equation 3.4.1), "2k" for 2kΔ/ε (Algorithm 1), None for none.
 
+    Privacy
+    -------
+    Claimed: ε for one target, one user present or absent. Refuted with RS, which depends on the records. With a true
+    global sensitivity the choice keeps ε/2, but the noise of equation 3.4.1 is too small by the factor k; with
+    ``laplace="2k"`` no counterexample is known as long as neighbors are items, and nothing is proved here: see
+    ``ShrunkPNCF`` for that. ``guarantee()`` says which of these holds for the options taken.
+
     Notes
     -----
-    **Privacy.** Claimed: ε for one target. With RS of the records refuted. With a true global sensitivity the choice
-    keeps ε/2, but the noise of equation 3.4.1 is too small by the factor k; with ``laplace="2k"`` no counterexample is
-    known as long as neighbors are items, and nothing is proved here: see ``ShrunkPNCF`` for that.
-
     At ε = 1 and k = 40 the exponents are at most 1/160, so the choice is uniform for all anybody can tell.
 
     Examples

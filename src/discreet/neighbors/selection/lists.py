@@ -165,11 +165,13 @@ class Block:
         return self.present.sum(axis=1)
 
     def ranked_similarity(self, rank: int) -> Vector:
-        """Similarity of the candidate at that rank, from 1, in every row; of the last one where there are fewer."""
-        if self.similarity.shape[1] == 0:
-            return np.full(self.similarity.shape[0], -np.inf)
+        """Similarity at that rank, from 1, in every row: of the last one where there are fewer, 0 where is nobody."""
+        rows, columns = self.similarity.shape
+        if columns == 0:
+            return np.zeros(rows)
         lowest = np.where(self.present, self.similarity, np.inf).min(axis=1)
-        if rank > self.similarity.shape[1]:
+        lowest = np.where(self.sizes > 0, lowest, 0.0)
+        if rank > columns:
             return lowest
         at_rank = -np.partition(-self.similarity, rank - 1, axis=1)[:, rank - 1]
         return np.where(self.sizes >= rank, at_rank, lowest)

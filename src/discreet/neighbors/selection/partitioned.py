@@ -66,13 +66,15 @@ class PPNS(RankedStrategy):
     ties
         Who goes first among equals in the ranking.
 
-    Notes
-    -----
-    **Privacy.** Said to be differentially private, with a list of similarities for the data and one of them different.
+    Privacy
+    -------
+    Said to be differentially private, with a list of similarities for the data and one of them different.
     Refuted for every ε: where ranks k and k + 1 change places, sets of neighbors that had probability 0 get a total of
     (1 − 1/k)² + 1/k² (``tests/refutations/test_ppns.py``). Neither is beta a cost to an attacker: k − 1 sybils
     suffice, because partition 1 keeps all but one of its members. Weights are not perturbed.
 
+    Notes
+    -----
     Lists that do not reach down to the partition asked for give the one neighbor from their last partition.
 
     Examples
@@ -181,17 +183,19 @@ class AssuredPPNS(RankedStrategy):
     ties
         Who goes first among equals in the ranking.
 
+    Privacy
+    -------
+    No epsilon is claimed and none holds: θ and the partitions depend on the records.
+
     Notes
     -----
-    **Our construction.** The chapter that defines the algorithm is missing from the copy of the thesis we have. Its
+    This is our construction. The chapter that defines the algorithm is missing from the copy of the thesis we have. Its
     summary says that neighbors are selected from each exclusive partition of size k with decreasing probability, so
     that a required accuracy alpha is ensured. We *assume* a geometric decrease: k rounds without replacement in which
     each member of partition i has weight θ^(i−1). The members of a partition are thus one category of Wallenius' law,
     the tool of the thesis' third chapter. θ is the largest number up to 1 for which alpha, by Manly's approximation,
     is what is required; θ = 1 is the uniform choice and θ → 0 is kNN. The original may differ in the form of the
     decrease; what the summary says is all we can vouch for.
-
-    **Privacy.** No epsilon is claimed and none holds: θ and the partitions depend on the records.
     """
 
     _: KW_ONLY

@@ -67,11 +67,14 @@ class Uniform(WeightedStrategy):
     k
         How many neighbors.
 
+    Privacy
+    -------
+    No epsilon is stated. The choice looks at nothing but who is a candidate, but the weights of the chosen go into the
+    prediction as they are.
+
     Notes
     -----
-    Where the weights of an exponential mechanism are all but equal, this is what it does, at no loss at all: the choice
-    does not look at the records beyond who is a candidate. No epsilon is stated, because the weights of the chosen go
-    into the prediction as they are.
+    Where the weights of an exponential mechanism are all but equal, this is what it does.
     """
 
     name: ClassVar[str] = "uniform"
@@ -96,9 +99,9 @@ class Probabilistic(RankedStrategy):
     ties
         Who is among the beta·k most similar, among equals.
 
-    Notes
-    -----
-    **Privacy.** No epsilon was claimed, and none holds: a first common item takes a candidate from probability 0 to a
+    Privacy
+    -------
+    No epsilon was claimed, and none holds: a first common item takes a candidate from probability 0 to a
     third (``tests/refutations/test_npns.py``). With a floor τ over all candidates, a change of one candidate's
     similarity in [0, 1] costs at most k·ln(1/τ).
 

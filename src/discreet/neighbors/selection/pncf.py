@@ -64,11 +64,13 @@ class PNCF(NaiveExponential):
         Lu's reading in his comparisons instead of w: s_k − w is the similarity at rank beta·k, and whoever is below is
         never chosen.
 
+    Privacy
+    -------
+    Claimed: ε for one target, one user present or absent. Refuted: ``guarantee()`` names why, for the options taken.
+    ``ShrunkPNCF`` is the repaired counterpart.
+
     Notes
     -----
-    **Privacy.** Claimed: ε for one target, one user present or absent. Refuted: ``guarantee()`` names why, for the
-    options taken. ``ShrunkPNCF`` is the repaired counterpart.
-
     The published tables leave open whether RS is by the lemma or exact, whether it is capped, and how C0 counts; the
     defaults are the reading that comes closest. Where C0 stands as one candidate and has a truncated similarity other
     than 0, its RS is taken to be the largest among its members, which the thesis does not say. With the theorem's w the

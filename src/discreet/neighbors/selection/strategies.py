@@ -217,9 +217,12 @@ class RankedStrategy(SelectionStrategy):
     def _approximate_inclusion(self, candidates: Candidates) -> Vector:
         chances = self._ranked_inclusion(candidates, rankings(Block.of(candidates), ties="id")[0])
         if self.ties == "random":
-            # Equals take each other's place with equal chance.
+            # Equals on both sides of a cut take each other's place with equal chance.
+            begin = 0
             for group in tied_groups(candidates):
-                chances[group] = chances[group].mean()
+                if any(begin < cut < begin + len(group) for cut in self._cuts(len(candidates))):
+                    chances[group] = chances[group].mean()
+                begin += len(group)
         return chances
 
     def _outcomes(self, candidates: Candidates) -> int:

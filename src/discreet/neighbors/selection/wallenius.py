@@ -91,6 +91,8 @@ def sampling_law(log_weights: ArrayLike, k: int, *, pool: Sequence[int] = (), po
         raise _too_long()
     if members <= k:
         return {tuple(sorted((*alone, *pool))): 1.0}
+    if k == 0:
+        return {(): 1.0}
     if pool:
         return _pooled_law(weights, k, alone, list(pool), pool_log_weight)
     if members * math.comb(members, min(k - 1, members // 2)) > MOST_STEPS:

@@ -118,7 +118,6 @@ class Account:
             "limit": self.limit.to_json(),
             "unit": self.unit.code,
             "view": self.view,
-            "fingerprints": list(self.fingerprints),
             "opened": self.opened,
             "who": self.who,
         }

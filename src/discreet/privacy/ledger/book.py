@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
 
-from discreet.errors import BudgetError, LedgerError, UsageError
+from discreet.data.fingerprints import FREELY
+from discreet.errors import BudgetError, LedgerError, PrivacyError, UsageError
+from discreet.privacy import entropy
 from discreet.privacy.accounting import VIEWS
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -131,7 +133,7 @@ class Ledger:
         """
         limit = Amount(as_positive(epsilon, "epsilon"), as_probability(delta))
         _check_view(view, limit)
-        account = tables.NewAccount(name or _name(data), limit, Unit.of(unit), view, self._now(), self.who)
+        account = tables.NewAccount(name or _name_of_account(data), limit, Unit.of(unit), view, self._now(), self.who)
         self._store.create()
         with self._store.write() as connection:
             self._store.lock(connection, None)
@@ -214,6 +216,7 @@ class Ledger:
         self._require_book(data)
         with self._store.read() as connection:
             account = self._require(connection, data)
+            _require_covered(connection, data, account)
             before = tables.balance(connection, account)
         loss = account.loss_of(guarantee)
         counted = guarantee.standing is not Standing.REFUTED
@@ -267,13 +270,10 @@ class Ledger:
         return account
 
     def _find(self, connection: Connection, data: Dataset | str) -> Account | None:
-        """By fingerprint, else by name (if text was given), else by what the data were cut from."""
-        own, *origins = _family(data)
-        if found := tables.accounts_of(connection, [own]):
-            return found[0]
-        if isinstance(data, str):
+        """By the fingerprints of the data and of what they were cut from; by name, if text was given."""
+        found = tables.accounts_of(connection, _family(data))
+        if not found and isinstance(data, str):
             return tables.account_named(connection, data)
-        found = tables.accounts_of(connection, origins)
         if len(found) > 1:
             raise LedgerError(
                 f"{_name(data)} comes from the data of several accounts: {', '.join(a.name for a in found)}.",
@@ -338,7 +338,7 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
     if isinstance(data, str):
         return (data,)
     try:
-        return (data.fingerprint, *data.lineage)
+        return (data.fingerprint, *(origin.removeprefix(FREELY) for origin in data.lineage))
     except AttributeError:
         raise UsageError(
             f"a {type(data).__name__} has no fingerprint to be charged under.",
@@ -346,8 +346,27 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
         ) from None
 
 
+def _require_covered(connection: Connection, data: Dataset | str, account: Account) -> None:
+    """A part that was cut by a rule that may look at everybody is not covered by a promise about the part."""
+    if isinstance(data, str) or not any(origin.startswith(FREELY) for origin in data.lineage):
+        return
+    if not tables.accounts_of(connection, [data.fingerprint]):
+        raise PrivacyError(
+            f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user more "
+            "could change all of it, and a promise about the part would be none about the whole.",
+            remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of its "
+            "own, ledger.link(part, account).",
+        )
+
+
+def _name_of_account(data: Dataset | str) -> str:
+    """What to call an account that was given no name; never after the fingerprint, which is as secret as the data."""
+    named = data if isinstance(data, str) else data.name
+    return named or f"dataset-{entropy.random_bytes(4).tobytes().hex()}"
+
+
 def _name(data: Dataset | str) -> str:
-    return data if isinstance(data, str) else (data.name or data.fingerprint[:12])
+    return data if isinstance(data, str) else (data.name or "this dataset")
 
 
 def _as_json(parameters: Mapping[str, Any] | None) -> str:

@@ -1,0 +1,119 @@
+"""What the score of a game proves about epsilon.
+
+References
+----------
+C. Clopper, E. Pearson: The use of confidence or fiducial limits illustrated in the case of the binomial. 1934.
+M. Jagielski, J. Ullman, A. Oprea: Auditing differentially private machine learning. NeurIPS 2020.
+J. Dong, A. Roth, W. Su: Gaussian differential privacy. JRSS B 2022.
+"""
+
+from __future__ import annotations
+
+import math
+
+from discreet.errors import UsageError
+
+__all__ = ["epsilon_ceiling", "epsilon_lower_bound", "mu_lower_bound", "rate_at_least", "rate_at_most"]
+
+
+def rate_at_least(hits: int, runs: int, *, alpha: float) -> float:
+    """The Clopper–Pearson lower limit of a rate: wrong with probability at most ``alpha``.
+
+    Examples
+    --------
+    >>> round(rate_at_least(10, 10, alpha=0.025), 4)
+    0.6915
+    """
+    from scipy.stats import beta
+
+    return 0.0 if hits == 0 else float(beta.ppf(alpha, hits, runs - hits + 1))
+
+
+def rate_at_most(hits: int, runs: int, *, alpha: float) -> float:
+    """The Clopper–Pearson upper limit of a rate: wrong with probability at most ``alpha``."""
+    from scipy.stats import beta
+
+    return 1.0 if hits == runs else float(beta.ppf(1 - alpha, hits + 1, runs - hits))
+
+
+def epsilon_lower_bound(
+    true_positives: int,
+    runs_present: int,
+    false_positives: int,
+    runs_absent: int,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> float:
+    """The smallest epsilon that the score of a game leaves possible.
+
+    Parameters
+    ----------
+    true_positives, runs_present
+        How often the attacker succeeded in how many independent runs with the target.
+    false_positives, runs_absent
+        The same without the target.
+    delta
+        The delta that goes with the claimed epsilon.
+    confidence
+        How sure the bound is to be below the true epsilon.
+
+    Notes
+    -----
+    With (ε, δ)-differential privacy TPR ≤ e^ε·FPR + δ and 1 − FPR ≤ e^ε·(1 − TPR) + δ. Both rates are replaced by the
+    ends of their intervals, each wrong with probability (1 − confidence)/2; the two inequalities use the same pair of
+    intervals, so they need no further correction. The rule of the attacker has to be fixed before the runs. A bound
+    above the claim refutes the claim; a bound below it proves nothing, the more so as ``epsilon_ceiling`` is the most
+    that so many runs can show.
+
+    Examples
+    --------
+    >>> round(epsilon_lower_bound(256, 300, 76, 300), 2)
+    1.29
+    """
+    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence)
+    if not 0 <= delta < 1:
+        raise UsageError(f"delta = {delta} must be at least 0 and below 1.")
+    bounds = [0.0]
+    if lowest > delta and highest > 0:
+        bounds.append(math.log((lowest - delta) / highest))
+    if 1 - highest > delta and lowest < 1:
+        bounds.append(math.log((1 - highest - delta) / (1 - lowest)))
+    return max(bounds)
+
+
+def epsilon_ceiling(
+    runs_present: int, runs_absent: int | None = None, *, delta: float = 0.0, confidence: float = 0.95
+) -> float:
+    """The bound of a perfect attacker: more than this cannot be shown with so many runs.
+
+    Examples
+    --------
+    >>> [round(epsilon_ceiling(n), 2) for n in (100, 1000)]
+    [3.28, 5.6]
+    """
+    absent = runs_present if runs_absent is None else runs_absent
+    return epsilon_lower_bound(runs_present, runs_present, 0, absent, delta=delta, confidence=confidence)
+
+
+def mu_lower_bound(
+    true_positives: int, runs_present: int, false_positives: int, runs_absent: int, *, confidence: float = 0.95
+) -> float:
+    """The smallest μ of Gaussian differential privacy that the score leaves possible."""
+    from scipy.stats import norm
+
+    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence)
+    if lowest <= 0 or highest >= 1:
+        return 0.0
+    return max(0.0, float(norm.ppf(lowest) - norm.ppf(highest)))
+
+
+def _rates(hits: int, runs: int, false_hits: int, runs_absent: int, confidence: float) -> tuple[float, float]:
+    """TPR is at least the first and FPR at most the second, together with the confidence asked for."""
+    for count, total in ((hits, runs), (false_hits, runs_absent)):
+        if total < 1 or not 0 <= count <= total:
+            raise UsageError(f"{count} successes in {total} runs are not possible.")
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence = {confidence} must be between 0 and 1.")
+    alpha = (1 - confidence) / 2
+    return rate_at_least(hits, runs, alpha=alpha), rate_at_most(false_hits, runs_absent, alpha=alpha)

@@ -1,0 +1,66 @@
+"""Private catalogs: nothing of an item that did not pass is in what is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.counting import discover_items
+from discreet.errors import DataError, UsageError
+
+SECRET = "the house at 12 Elm Street"
+
+
+def visits(extra) -> dc.Interactions:
+    rows = [(user, f"a place that everybody knows, number {n}") for user in range(300) for n in range(40)]
+    return dc.Interactions([*rows, *extra])
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_ids_that_did_not_pass_are_in_no_byte_of_the_release(tmp_path: Path, public: bool, fixed_bits) -> None:
+    """A column that shares its memory with a longer one would be written with all of it."""
+    data = visits([("eve", SECRET)] + [("eve", f"{SECRET}, room {n}") for n in range(200)])
+    release = discover_items(data, epsilon=8, delta="1e-6", cap=50)
+    assert release.table("items").height > 10
+    folder = release.save(tmp_path / "catalog")
+    raw = tmp_path / "raw.arrow"
+    from discreet.privacy.release import _afresh
+
+    _afresh(release.table("items")).write_ipc(raw, compression="uncompressed")
+    assert b"everybody knows" in raw.read_bytes()
+    assert b"Elm Street" not in raw.read_bytes()
+    loaded = tmp_path / "loaded.arrow"
+    dc.Release.load(folder).table("items").write_ipc(loaded, compression="uncompressed")
+    assert b"Elm Street" not in loaded.read_bytes()
+
+
+@pytest.mark.parametrize("odd", [(1, 2), "a text", 7])
+def test_the_type_of_ids_does_not_follow_one_record(odd, fixed_bits) -> None:
+    rows = [(user, place) for user in range(300) for place in (1, 2)]
+    for kind, expected in (("text", pl.String), ("number", pl.Int64)):
+        for data in (dc.Interactions(rows), dc.Interactions([*rows, ("eve", odd)])):
+            table = discover_items(data, epsilon=4, delta="1e-6", cap=3, ids=kind).table("items")
+            assert table["item_id"].dtype == expected
+            assert table["item_id"].to_list() == (["1", "2"] if kind == "text" else [1, 2])
+
+
+def test_a_found_catalog_is_ready_for_use(fixed_bits) -> None:
+    data = visits([("eve", SECRET)])
+    release = discover_items(data, epsilon=8, delta="1e-6", cap=40)
+    public = data.with_item_ids("text").with_catalog(release.table("items"), unknown="drop")
+    assert public.catalog_is_public
+    assert SECRET not in public.items
+    assert dc.counting.item_counts(public, epsilon=1, cap=10).table("counts").height == release.table("items").height
+
+
+def test_item_ids_of_a_declared_type() -> None:
+    mixed = dc.Interactions([("u", 1), ("u", "2"), ("u", "two"), ("u", (3,))])
+    assert mixed.with_item_ids("text").items.ids() == ["1", "2", "two"]
+    assert mixed.with_item_ids("number").items.ids() == [1, 2]
+    with pytest.raises(DataError, match="same id"):
+        dc.Interactions([("u", 1), ("u", "1")]).with_item_ids("text")
+    with pytest.raises(UsageError):
+        mixed.with_item_ids("color")  # type: ignore[arg-type]
