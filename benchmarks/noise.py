@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 from collections.abc import Callable
 from fractions import Fraction
 
-import opendp.prelude as dp
-
 from discreet.privacy.noise import discrete_gaussian, discrete_laplace
 
+# Its type stubs export nothing, so it is imported as any module.
+dp = importlib.import_module("opendp.prelude")
 dp.enable_features("contrib")
 
 

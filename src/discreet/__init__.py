@@ -13,9 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import counting, evaluation, testing
+    from discreet import counting, evaluation, neighbors, testing
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
+    from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
 
 __version__ = "0.1.0"
@@ -35,7 +36,9 @@ _HOMES = {
     "Standing": "discreet.privacy",
     "Unit": "discreet.privacy",
     "DiscreetError": "discreet.errors",
+    "PrivateItemKNN": "discreet.neighbors",
     "counting": "discreet.counting",
+    "neighbors": "discreet.neighbors",
     "evaluation": "discreet.evaluation",
     "testing": "discreet.testing",
 }
@@ -45,6 +48,7 @@ __all__ = [
     "Guarantee",
     "Interactions",
     "Ledger",
+    "PrivateItemKNN",
     "RatingScale",
     "Release",
     "Standing",
@@ -54,6 +58,7 @@ __all__ = [
     "__version__",
     "counting",
     "evaluation",
+    "neighbors",
     "read",
     "splits",
     "synthetic",

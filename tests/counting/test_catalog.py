@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal
 
 import polars as pl
 import pytest
@@ -39,8 +40,9 @@ def test_ids_that_did_not_pass_are_in_no_byte_of_the_release(tmp_path: Path, pub
 
 @pytest.mark.parametrize("odd", [(1, 2), "a text", 7])
 def test_the_type_of_ids_does_not_follow_one_record(odd, fixed_bits) -> None:
+    kinds: list[tuple[Literal["text", "number"], Any]] = [("text", pl.String), ("number", pl.Int64)]
     rows = [(user, place) for user in range(300) for place in (1, 2)]
-    for kind, expected in (("text", pl.String), ("number", pl.Int64)):
+    for kind, expected in kinds:
         for data in (dc.Interactions(rows), dc.Interactions([*rows, ("eve", odd)])):
             table = discover_items(data, epsilon=4, delta="1e-6", cap=3, ids=kind).table("items")
             assert table["item_id"].dtype == expected

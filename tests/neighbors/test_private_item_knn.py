@@ -16,7 +16,7 @@ from discreet.recommender import load_model
 
 @pytest.fixture(scope="module")
 def checkers() -> dc.Interactions:
-    """Two tastes: even users like even items, odd users odd ones; everybody rates what they like 5, one other item 1."""
+    """Two tastes: even users like even items, odd users odd ones; what is liked gets a 5, one other item a 1."""
     rng = np.random.default_rng(0)
     rows = []
     for user in range(600):

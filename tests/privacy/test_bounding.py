@@ -115,7 +115,7 @@ def test_random_is_even(fixed_bits) -> None:
 
 def test_distinct_items_keeps_the_latest_record() -> None:
     data = Interactions([("u", "a", 1, 10), ("u", "a", 5, 30), ("u", "a", 3, 20)], items=ITEMS, duplicates="keep")
-    assert distinct_items(data).rating.tolist() == [5.0]
+    assert distinct_items(data).to_frame()["rating"].to_list() == [5.0]
 
 
 def test_squares_of_enormous_users_are_exact() -> None:

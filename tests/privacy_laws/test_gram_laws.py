@@ -37,7 +37,7 @@ def first_of(data: Interactions):
     """What the first release would tell if there were no noise, and something far from it."""
     sums = module._first_sums(data)
     for shift in (0.0, 3.0, -3.0):
-        yield module._First.of(sums.values * float(sums.step) + shift, data, 0.5)
+        yield module._First.of(sums.values.astype(np.float64) * float(sums.step) + shift, data, 0.5)
 
 
 def test_one_history_keeps_within_the_bounds_of_both_releases() -> None:

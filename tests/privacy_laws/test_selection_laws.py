@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -28,7 +29,7 @@ SINGLES = [ExponentialMechanism, PermuteAndFlip, NoisyMax]
 def scores(values, *, nonnegative: bool = True, relation="add-remove") -> BoundedSums:
     array = np.array(values, dtype=np.int64)
     n = Fraction(array.size)
-    return BoundedSums(array, Fraction(1), n, n, Fraction(1), nonnegative, Unit("user", relation), ())
+    return BoundedSums(array, Fraction(1), n, n, Fraction(1), nonnegative, Unit.of(f"user/{relation}"), ())
 
 
 def count_pairs():
@@ -217,7 +218,7 @@ def laplace_window(scale: float, reach: int) -> np.ndarray:
     return math.tanh(1 / (2 * scale)) * np.exp(-np.abs(noise) / scale)
 
 
-def session_law(mechanism: AboveThreshold, stream: list[int], like: BoundedSums) -> dict[tuple, float]:
+def session_law(mechanism: AboveThreshold, stream: Sequence[int], like: BoundedSums) -> dict[tuple, float]:
     """Exact law of the replies (None, or the answer) to a fixed stream of sums, over windows that hold all but 1e-9."""
     reach = 240
     threshold_noise = laplace_window(float(mechanism.threshold_scale(like)), reach)

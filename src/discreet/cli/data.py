@@ -186,5 +186,5 @@ def split(
 
 def _readable(value: object) -> object:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {number:,.6g}" for name, number in value.items())
+        return ", ".join(f"{n} {v:,.6g}" if isinstance(v, int | float) else f"{n} {v}" for n, v in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value

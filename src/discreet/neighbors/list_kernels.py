@@ -17,7 +17,7 @@ __all__ = ["EMPTY", "merge", "nearest_by_products", "nearest_by_sums", "settle"]
 
 EMPTY = np.iinfo(np.int32).max  # the rank of an entry that is not there; its score is −∞
 
-BLOCK = 64  # scores that are compared at once
+BLOCK = 32  # scores that are compared at once
 SLACK = np.float32(1 - 1e-6)  # 32-bit scores are right to 3e-7
 LEAST = np.float32(1e-30)  # below every 32-bit score of a pair with a common rater, above 0
 
@@ -49,7 +49,8 @@ def nearest_by_products(
     products
         Room for one row, all 0 on entry and on return.
     floors
-        Quick scores below this cannot enter the list of a position.
+        Quick scores below this cannot enter the list of a position. All threads share them: whichever of them has k
+        better ones, and whichever of two writes at a time wins, it is true.
     scores, ranks
         The heaps, one row a code.
     """
@@ -70,11 +71,13 @@ def nearest_by_products(
                     if quick >= min(floors[i], lows[at]):
                         j = begin + at
                         score = pair_similarity(rule, 1, row[at], profiles.squares[i], profiles.squares[j])
-                        other = profiles.code[j]
-                        offer(scores[code], ranks[code], score, rank[j])
-                        offer(scores[other], ranks[other], score, rank[i])
-                        floors[i] = max(LEAST, np.float32(scores[code, 0]) * SLACK)
-                        lows[at] = max(LEAST, np.float32(scores[other, 0]) * SLACK)
+                        if quick >= floors[i]:
+                            offer(scores[code], ranks[code], score, rank[j])
+                            floors[i] = max(floors[i], np.float32(scores[code, 0]) * SLACK)
+                        if quick >= lows[at]:
+                            other = profiles.code[j]
+                            offer(scores[other], ranks[other], score, rank[i])
+                            lows[at] = max(lows[at], np.float32(scores[other, 0]) * SLACK)
             row[:] = 0
 
 

@@ -164,11 +164,11 @@ def _fill(
         with np.errstate(divide="ignore"):
             inverse = np.where(profiles.squares > 0, 1 / np.sqrt(profiles.squares), 0).astype(np.float32)
         products = [np.zeros(n, dtype=np.int32) for _ in range(threads)]
-        floors = [np.full(n, LEAST, dtype=np.float32) for _ in range(threads)]
+        floors = np.full(n, LEAST, dtype=np.float32)
 
         def work(worker: int, rows: tuple[int, int]) -> None:
             nearest_by_products(
-                *rows, profiles, rule, rank, inverse, products[worker], floors[worker], scores[worker], ranks[worker]
+                *rows, profiles, rule, rank, inverse, products[worker], floors, scores[worker], ranks[worker]
             )
     else:
         # Whole numbers up to 2²⁴ are exact in 32 bits, and half as much memory is twice as fast.

@@ -216,8 +216,8 @@ def _serialize(part: Part, file: IO[bytes] | io.RawIOBase) -> None:
 def _afresh(table: pl.DataFrame) -> pl.DataFrame:
     """The table in memory of its own.
 
-    Columns of text that were picked out of a longer column share its memory, and would be written with all of it: ids that
-    are in no row of the table would be in the file.
+    Columns of text that were picked out of a longer column share its memory, and would be written with all of it: ids
+    that are in no row of the table would be in the file.
     """
     shared = [column for column in table.iter_columns() if not column.dtype.is_numeric()]
     return table.with_columns(pl.Series(column.name, column.to_list(), dtype=column.dtype) for column in shared)
@@ -263,7 +263,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(f"{folder} is not a release: it has no {MANIFEST}.") from None
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from error

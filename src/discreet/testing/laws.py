@@ -143,7 +143,7 @@ def fits_law(
     far = np.array([1e-4, 1e-3, 1e-2, 0.99, 0.999, 0.9999])
     tests = []
     for quantiles in (np.linspace(0, 1, cells + 1)[1:-1], far):
-        cuts = np.unique(np.searchsorted(cumulative, quantiles))
+        cuts = np.unique(np.minimum(np.searchsorted(cumulative, quantiles), support.size - 1))
         expected = np.diff(np.concatenate([[0.0], cumulative[cuts], [1.0]]))
         tests.append((np.bincount(np.searchsorted(support[cuts], samples), minlength=cuts.size + 1), expected))
     for divisor in (2, 3, 5):

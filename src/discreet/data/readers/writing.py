@@ -37,7 +37,7 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
         A file that ends in .parquet, .arrow, .csv or .tsv; anything else is a folder. Parquet, Arrow and folders keep
         all that is known of the data; CSV and TSV keep only the records.
     tables
-        Whether the catalog and the table of users are written too. A Parquet or Arrow file carries them in its metadata.
+        Whether the catalog and the table of users are written too; a Parquet or Arrow file carries them in itself.
     overwrite
         Whether what is there already may be replaced.
 

@@ -352,10 +352,10 @@ def _require_covered(connection: Connection, data: Dataset | str, account: Accou
         return
     if not tables.accounts_of(connection, [data.fingerprint]):
         raise PrivacyError(
-            f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user more "
-            "could change all of it, and a promise about the part would be none about the whole.",
-            remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of its "
-            "own, ledger.link(part, account).",
+            f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
+            "more could change all of it, and a promise about the part would be none about the whole.",
+            remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
+            "its own, ledger.link(part, account).",
         )
 
 

@@ -1,0 +1,161 @@
+"""`discreet attack`: what an attacker learns from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import answer_json, answer_table, answer_text, working
+from discreet.cli.options import AsJson, Column, DataPath, Duplicates, Format, Scale, read_interactions
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.attacks import AttackReport, SybilAttack
+
+__all__ = ["attack"]
+
+USERS_ARE_NEIGHBORS = ("noisy-neighbor-mean",)
+"""Models beside the published ones whose neighbors are users, so that the attacker goes by their k."""
+
+
+def attack(
+    data: DataPath,
+    attack: Annotated[str, typer.Option("--attack", help="sybil, or beta-sybil (more and more sybils).")] = "sybil",
+    against: Annotated[
+        str, typer.Option("--against", metavar="MODEL,…", help="Models by name; also implicit, lenskit, surprise.")
+    ] = "knn,npns,pncf,ppns,private-item-knn",
+    known: Annotated[int, typer.Option("--known", help="How many ratings of the target the attacker knows.")] = 8,
+    choose: Annotated[
+        str, typer.Option("--choose", help="Which ratings are known: random, rarest, popular.")
+    ] = "random",
+    fillers: Annotated[
+        str, typer.Option("--fillers", help="Other sybils: shifted (one rating one step off) or copies.")
+    ] = "shifted",
+    sees: Annotated[
+        str | None, typer.Option("--sees", help="What a client sees: ratings or list; ratings where there are any.")
+    ] = None,
+    targets: Annotated[int, typer.Option("--targets", help="How many users to attack, each with two fits.")] = 20,
+    target: Annotated[list[str] | None, typer.Option("--target", help="Attack this user; repeatable.")] = None,
+    k: Annotated[int, typer.Option("--k", help="Neighbors of the user-based models; as many sybils.")] = 10,
+    beta: Annotated[int, typer.Option("--beta", help="Partitions of ppns, and how far npns looks, in k.")] = 4,
+    similarity: Annotated[
+        str, typer.Option("--similarity", help="Of users: cosine, cosine_full, pearson, cosine_adjusted.")
+    ] = "cosine",
+    shrinkage: Annotated[
+        float, typer.Option("--shrinkage", help="s: similarities count n/(n + s) with n common ratings.")
+    ] = 5,
+    epsilon: Annotated[str, typer.Option("--epsilon", help="The budget that each model is given.")] = "1",
+    delta: Annotated[str, typer.Option("--delta", help="The delta that goes with it, where a model has one.")] = "1e-6",
+    seed: Annotated[int, typer.Option("--seed", help="Draws targets and what is known of them.")] = 0,
+    format: Format = None,
+    column: Column = None,
+    scale: Scale = None,
+    duplicates: Duplicates = None,
+    as_json: AsJson = False,
+) -> None:
+    """Attack models, with the target among the data and without.
+
+    Invented users copy KNOWN ratings of a target and ask a model for the others. A model gives the target away as far
+    as the attacker does better with the target present than with the target absent. Models with neighbors predict
+    from users' plain ratings here (all users are candidates), the setting that the published attacks are about.
+    Nothing is charged to a ledger: the answer is for the owner of the data.
+
+    [bold]Example[/bold], from nothing:
+
+        discreet data generate films --seed 7 --out films.parquet
+        discreet attack films.parquet --attack sybil --against knn,ppns,private-item-knn --known 8
+    """
+    game = _game(attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees)
+    settings = {"k": k, "beta": beta, "similarity": similarity, "shrinkage": shrinkage}
+    models = {
+        name: _factory(name, epsilon=epsilon, delta=delta, **settings)
+        for name in dict.fromkeys(part.strip() for part in against.split(",") if part.strip())
+    }
+    if not models:
+        raise UsageError("which models are to be attacked?", remedy="Give --against knn,ppns,private-item-knn.")
+    records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
+    wanted = targets if not target else [_user(records.users, name) for name in target]
+    reports = []
+    for name, factory in models.items():
+        with working(f"attacking {name}"):
+            reports.append(game.run({name: factory}, records, targets=wanted, seed=seed))
+    report = type(reports[0]).joined(game.name, reports[0].settings | settings, reports)
+    if as_json:
+        answer_json(report.to_json())
+        return
+    _say(report)
+
+
+def _game(name: str, *, beta: int, **settings: Any) -> SybilAttack:
+    from discreet.attacks import BetaSybilAttack, SybilAttack
+
+    if name == "sybil":
+        return SybilAttack(**settings)
+    if name == "beta-sybil":
+        return BetaSybilAttack(**settings, beta=beta)
+    raise UsageError(f"there is no attack {name!r}.", remedy="Choose sybil or beta-sybil.")
+
+
+def _factory(
+    name: str, *, epsilon: str, delta: str, k: int, beta: int, similarity: str, shrinkage: float
+) -> Callable[[], Any]:
+    """What makes a model in the setting of the attack."""
+    from discreet import attacks
+    from discreet.neighbors.neighbor_model import NeighborModel
+    from discreet.neighbors.similarity import Similarity
+    from discreet.recommender import model_class
+
+    libraries = {
+        "implicit": attacks.ImplicitModel,
+        "lenskit": attacks.LensKitModel,
+        "surprise": attacks.SurpriseModel,
+    }
+    if name in libraries:
+        return lambda: libraries[name](k=k)
+    kind = model_class(name)
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
+    if issubclass(kind, NeighborModel):
+        given |= {
+            "k": k,
+            "axis": "user",
+            "candidates": "all",
+            "centering": None,
+            "fallback": None,
+            "similarity": Similarity(similarity, shrinkage=shrinkage),  # type: ignore[arg-type]
+        }
+    if name in ("npns", "ppns"):
+        given["beta"] = beta
+    if name in USERS_ARE_NEIGHBORS:
+        given["k"] = k
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return lambda: kind(**{key: value for key, value in given.items() if key in names})
+
+
+def _user(users: Any, name: str) -> Any:
+    """A user as the data name them: a number where ids are numbers."""
+    number = name.lstrip("-").isdecimal() and name not in users
+    return int(name) if number else name
+
+
+def _say(report: AttackReport) -> None:
+    first = report.rows[0]
+    answer_table(
+        f"What {first.sybils} sybils learn about each of {first.targets} targets",
+        report.headings(),
+        report.cells(),
+        numbers=report.headings()[1:-1],
+    )
+    exact = (
+        f"exact: share of all {first.hidden:,} hidden ratings guessed right, with the target among the data and without"
+        if all(row.sees == "ratings" for row in report.rows)
+        else f"exact: share of all {first.hidden:,} hidden ratings guessed right (hidden items found, for models that show "
+        "lists only), with the target among the data and without"
+    )
+    answer_text(
+        f"{exact}; what is guessed without the target nobody gave away. ε at least: what one rating of each target "
+        f"proves about the whole history of one user, with confidence {report.settings['confidence']:.0%}; more than "
+        f"{first.epsilon_ceiling:.2f} cannot be shown with {first.targets} targets, and 0 proves nothing."
+    )

@@ -1,0 +1,217 @@
+"""`discreet fit`, `discreet recommend`, `discreet similar`: train a recommender, ask it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import answer_json, answer_table, answer_text, note, working
+from discreet.cli.options import (
+    AsJson,
+    Catalog,
+    Column,
+    DataPath,
+    Duplicates,
+    Format,
+    ItemsPublic,
+    LedgerPath,
+    Scale,
+    ledger_at,
+    read_interactions,
+)
+from discreet.errors import DataError, ReleaseError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.recommender import Recommender
+
+__all__ = ["fit", "recommend", "similar"]
+
+SOURCE = "source.json"
+"""Beside a model: where the curator keeps the records. It holds a path, no records."""
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
+Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
+RecordsPath = Annotated[
+    Path | None, typer.Option("--data", help="The records, if they are not where the model was fitted.")
+]
+
+
+def fit(
+    data: DataPath,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
+    model: Annotated[str, typer.Option("--model", help="Which model; `discreet fit --help` names them.")] = (
+        "private-item-knn"
+    ),
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The delta that goes with it.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the model; repeatable.")
+    ] = None,
+    ledger: LedgerPath = None,
+    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Spend without keeping a book.")] = False,
+    allow_refuted: Annotated[
+        bool, typer.Option("--allow-refuted", help="Run a published model whose promise does not hold.")
+    ] = False,
+    catalog: Catalog = None,
+    items_public: ItemsPublic = False,
+    format: Format = None,
+    column: Column = None,
+    scale: Scale = None,
+    duplicates: Duplicates = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a recommender.
+
+    Models: private-item-knn (proved, recommended), shrunk-pncf and noisy-neighbor-mean (proved), and as published: knn,
+    uniform-neighbors, npns, naive-exponential, pncf, ppns.
+
+    [bold]Example[/bold]:
+
+        discreet data generate films --seed 7 --out films.parquet
+        discreet fit films.parquet --model private-item-knn --epsilon 1 --delta 1e-6 --no-ledger --out model/
+        discreet recommend model/ --user u17 -n 10
+    """
+    book = ledger_at(ledger, unbooked=no_ledger)
+    if out.exists() and not overwrite:
+        raise ReleaseError(f"{out} is there already; nothing was spent.", remedy="Choose another, or --overwrite.")
+    recommender = _model(model, {"epsilon": epsilon, "delta": delta}, option or [])
+    reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}
+    records = read_interactions(data, **reading, catalog=catalog, items_public=items_public)
+    with working(f"fitting {model}"):
+        recommender.fit(records, ledger=book, allow_refuted=allow_refuted)
+    recommender.save(out, overwrite=overwrite)
+    (out / SOURCE).write_text(json.dumps({"data": str(data.absolute()), **reading}), encoding="utf-8")
+    promise = recommender.guarantee
+    if as_json:
+        answer_json({"model": str(out), "guarantee": None if promise is None else promise.to_json()})
+    else:
+        answer_text("This model promises nothing: it protects nobody." if promise is None else str(promise))
+        note(f"saved in {out}")
+
+
+def recommend(
+    model: Model,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Whom to recommend to; repeatable.")] = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", help="A JSON file of one person's items: a list, or item: rating.")
+    ] = None,
+    n: Many = 10,
+    data: RecordsPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recommend items to users, or to somebody with a history of their own.
+
+    [bold]Example[/bold]: discreet recommend model/ --user u17 -n 10
+    """
+    from discreet.recommender import load_model
+
+    recommender = load_model(model)
+    if (user is None) == (history is None):
+        raise UsageError("for whom?", remedy="Give --user ID, or --history FILE.")
+    if history is not None:
+        best = recommender.recommend(history=_history(history, recommender), n=n)
+    else:
+        _attach(recommender, model, data)
+        assert recommender.records_ is not None
+        best = recommender.recommend([_id(u, recommender.records_.users.series) for u in user or []], n=n)
+    _answer(best, recommender, as_json=as_json)
+
+
+def similar(
+    model: Model,
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item of the catalog.")],
+    n: Many = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Items like this one.
+
+    [bold]Example[/bold]: discreet similar model/ film-3 -n 10
+    """
+    from discreet.recommender import load_model
+
+    recommender = load_model(model)
+    best = recommender.similar_items([_id(item, recommender.items_.series)], n=n)
+    _answer(best, recommender, as_json=as_json)
+
+
+def _model(name: str, budget: dict[str, str | None], options: list[str]) -> Recommender:
+    from discreet.recommender import model_class
+
+    kind = model_class(name)
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    settings: dict[str, Any] = {setting: value for setting, value in budget.items() if value is not None}
+    for text in options:
+        setting, separator, value = text.partition("=")
+        if not separator:
+            raise UsageError(f"--option {text!r} is not understood.", remedy="Write NAME=VALUE.")
+        try:
+            settings[setting] = json.loads(value)
+        except ValueError:
+            settings[setting] = value
+    if unknown := set(settings) - set(known):
+        raise UsageError(
+            f"{name} has no setting {', '.join(sorted(unknown))}.", remedy=f"Its settings: {', '.join(known)}."
+        )
+    return kind(**settings)
+
+
+def _attach(recommender: Recommender, model: Path, data: Path | None) -> None:
+    """Give the model the records that people's own recommendations are made from."""
+    if getattr(recommender, "records_", None) is not None:
+        return
+    reading: dict[str, Any] = {}
+    if data is None:
+        try:
+            reading = json.loads((model / SOURCE).read_text(encoding="utf-8"))
+            data = Path(reading.pop("data"))
+        except (OSError, ValueError, KeyError):
+            raise UsageError("where are the records?", remedy="Give --data FILE, or --history FILE.") from None
+    if not data.exists():
+        raise DataError("the records are no longer here.", file=data, remedy="Give --data FILE.")
+    recommender.attach(read_interactions(data, **reading))
+
+
+def _history(path: Path, recommender: Recommender) -> dict[Any, float] | list[Any]:
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}.", file=path) from None
+    except ValueError as error:
+        raise DataError(f"this is not JSON: {error}.", file=path) from None
+    ids = recommender.items_.series
+    if isinstance(given, dict):
+        return {_id(item, ids): rating for item, rating in given.items()}
+    if isinstance(given, list):
+        return [_id(item, ids) for item in given]
+    raise DataError("a history is a list of items, or a mapping from items to ratings.", file=path)
+
+
+def _id(text: Any, ids: pl.Series) -> Any:
+    """An id as typed on the command line, in the type of the ids."""
+    return int(text) if ids.dtype.is_integer() and str(text).lstrip("-").isdecimal() else text
+
+
+def _answer(best: pl.DataFrame, recommender: Recommender, *, as_json: bool) -> None:
+    if as_json:
+        answer_json(best.to_dicts())
+        return
+    records = recommender.records_ if getattr(recommender, "records_", None) is not None else None
+    shown = best
+    if records is not None and records.item_table is not None and "title" in records.item_table.columns:
+        column = "item_id" if "similar_id" not in best.columns else "similar_id"
+        titles = records.titles(records.items.encode(best[column]))
+        shown = best.insert_column(best.get_column_index(column) + 1, _titles(titles))
+    answer_table("", shown.columns, shown.rows(), numbers=["score", "rank"])
+
+
+def _titles(titles: list[str]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series("title", titles)

@@ -1,0 +1,279 @@
+"""The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF and PPNS.
+
+None of them keeps a proved promise; ``PrivateItemKNN``, ``ShrunkPNCF`` and ``NoisyNeighborMean`` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from discreet.errors import UsageError
+from discreet.neighbors import selection
+from discreet.neighbors.lists import Ties
+from discreet.neighbors.neighbor_model import NeighborModel
+from discreet.neighbors.selection import SelectionStrategy
+from discreet.neighbors.selection.exponential import Sensitivity
+from discreet.privacy.numbers import Rational
+
+__all__ = ["KNN", "NPNS", "PNCF", "PPNS", "NaiveExponentialNeighbors", "UniformNeighbors"]
+
+
+@dataclass(kw_only=True)
+class RankedModel(NeighborModel):
+    """A model that ranks its candidates, so that ties have to be broken.
+
+    Parameters
+    ----------
+    ties
+        Who goes first among equals: "random", a coin for each question; "id", the lower id; "attacker", those named
+        in ``attacker``, then the lower id, for studies of attacks.
+    attacker
+        Ids of the items or users that go first with ``ties="attacker"``; ids that are not in the data are passed over.
+    """
+
+    ties: Ties = "random"
+    attacker: Iterable[Hashable] | None = None
+
+    def _first_among_equals(self) -> Iterable[Hashable]:
+        return self.attacker or ()
+
+    def _rule_for_ties(self) -> Literal["random", "id"]:
+        if self.ties not in ("random", "id", "attacker"):
+            raise UsageError(f"ties = {self.ties!r} is not known.", remedy='Use "random", "id" or "attacker".')
+        if (self.ties == "attacker") != (self.attacker is not None):
+            raise UsageError(
+                f"ties = {self.ties!r} does not go with {'no' if self.attacker is None else 'given'} attacker ids.",
+                remedy='Give attacker= exactly with ties="attacker".',
+            )
+        return "random" if self.ties == "random" else "id"
+
+
+@dataclass(kw_only=True)
+class KNN(RankedModel):
+    """The k most similar neighbors.
+
+    Parameters
+    ----------
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``.
+    ties, attacker
+        Who goes first among equals, as in ``RankedModel``; "id" unless told, so that answers do not depend on a draw.
+
+    Privacy
+    -------
+    None. Recommendations can be turned into ratings of single people by whoever opens a few accounts.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=200, items=40, seed=7)
+    >>> model = KNN(k=20).fit(films)
+    >>> model.recommend(["u17"], n=3).columns
+    ['user_id', 'item_id', 'score', 'rank']
+    >>> model.predict(["film-9"], history={"film-3": 5, "film-8": 4})["score"].is_between(1, 5).all()
+    True
+    >>> print(model.guarantee)
+    None
+    """
+
+    name: ClassVar[str] = "knn"
+    ties: Ties = "id"
+
+    def strategy(self) -> SelectionStrategy:
+        return selection.Nearest(self.k, ties=self._rule_for_ties())
+
+
+@dataclass(kw_only=True)
+class UniformNeighbors(NeighborModel):
+    """k neighbors at random, weighed by their similarity: the baseline that every private choice must beat.
+
+    Parameters
+    ----------
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``.
+
+    Privacy
+    -------
+    None is claimed. The choice looks at nothing but who is a candidate, but similarities and ratings of the chosen go
+    into the prediction as they are.
+    """
+
+    name: ClassVar[str] = "uniform-neighbors"
+
+    def strategy(self) -> SelectionStrategy:
+        return selection.Uniform(self.k)
+
+
+@dataclass(kw_only=True)
+class NPNS(RankedModel):
+    """Probabilistic neighbor selection (nPNS): k neighbors drawn in proportion to their similarity.
+
+    Parameters
+    ----------
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``.
+    beta
+        Draw from the beta·k most similar only; None for all candidates.
+    floor
+        The least weight in the draw. With 0, as published, nobody with a similarity below 0 is drawn.
+    ties, attacker
+        Who is among the beta·k most similar, among equals.
+
+    Privacy
+    -------
+    None is claimed and none holds: ``tests/refutations/test_npns.py``.
+
+    References
+    ----------
+    P. Adamopoulos, A. Tuzhilin: On over-specialization and concentration bias of recommendations: probabilistic
+    neighborhood selection in collaborative filtering systems. RecSys 2014.
+    """
+
+    name: ClassVar[str] = "npns"
+    beta: int | None = None
+    floor: float = 0.0
+
+    def strategy(self) -> SelectionStrategy:
+        return selection.Probabilistic(self.k, beta=self.beta, floor=self.floor, ties=self._rule_for_ties())
+
+
+@dataclass(kw_only=True)
+class NaiveExponentialNeighbors(NeighborModel):
+    """The exponential mechanism and Laplace weights that Zhu compares with: GS&NM, or RS&NM.
+
+    Parameters
+    ----------
+    epsilon
+        The budget as the paper divides it: half for the choice, half for the weights.
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``.
+    rs
+        The sensitivity. A number: one for all (GS&NM). "lemma", "exact" or "max": RS of the pairs (RS&NM). None: the
+        range of the similarity, 2 for Pearson and the adjusted cosine and 1 for the others.
+    rs_cap, laplace
+        As in ``selection.NaiveExponential``.
+
+    Privacy
+    -------
+    Claimed: ε for one target. ``guarantee`` says what became of the claim under the options taken; the noise of
+    equation 3.4.1 is too small by the factor k. A fit is charged once, but every further target that is asked about
+    costs as much again, whatever the standing.
+
+    References
+    ----------
+    T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 2014, chapter 3.
+    """
+
+    name: ClassVar[str] = "naive-exponential"
+    epsilon: Rational = 1
+    rs: Sensitivity | None = None
+    rs_cap: float | None = None
+    laplace: Literal["2", "2k"] | None = "2"
+
+    def strategy(self) -> SelectionStrategy:
+        signed = self._measure().kind in ("pearson", "cosine_adjusted")
+        rs = (2.0 if signed else 1.0) if self.rs is None else self.rs
+        return selection.NaiveExponential(self.k, epsilon=self.epsilon, rs=rs, rs_cap=self.rs_cap, laplace=self.laplace)
+
+
+@dataclass(kw_only=True)
+class PNCF(NeighborModel):
+    """Private neighbor selection with truncated similarities, as published and refuted.
+
+    Parameters
+    ----------
+    epsilon
+        The budget as the paper divides it: half for the choice, half for the weights.
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``.
+    rs, rs_cap, laplace, c0, w, rho, beta
+        As in ``selection.PNCF``; the defaults are the reading that comes closest to the published tables.
+
+    Privacy
+    -------
+    Claimed: ε for one target. Refuted: ``guarantee`` names why. ``ShrunkPNCF`` is the repaired counterpart.
+
+    References
+    ----------
+    T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 2014, chapter 3.
+    T. Zhu, Y. Ren, W. Zhou, J. Rong, P. Xiong: An effective privacy preserving algorithm for neighborhood-based
+    collaborative filtering. Future Generation Computer Systems 36 (2014).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=200, items=40, seed=7)
+    >>> model = PNCF(epsilon=1, k=10).fit(films, allow_refuted=True)
+    >>> model.guarantee.standing.name
+    'REFUTED'
+    >>> model.predict([("u17", "film-3")]).equals(model.predict([("u17", "film-3")]))
+    True
+    """
+
+    name: ClassVar[str] = "pncf"
+    epsilon: Rational = 1
+    rs: Sensitivity = "lemma"
+    rs_cap: float | None = None
+    laplace: Literal["2", "2k"] | None = "2"
+    c0: Literal["single", "each"] = "single"
+    w: float | None = None
+    rho: float = 0.5
+    beta: int | None = None
+
+    def strategy(self) -> SelectionStrategy:
+        return selection.PNCF(
+            self.k,
+            epsilon=self.epsilon,
+            rs=self.rs,
+            rs_cap=self.rs_cap,
+            laplace=self.laplace,
+            c0=self.c0,
+            w=self.w,
+            rho=self.rho,
+            beta=self.beta,
+        )
+
+
+@dataclass(kw_only=True)
+class PPNS(RankedModel):
+    """Partitioned probabilistic neighbor selection: k − 1 of the k nearest, and one from further down.
+
+    Parameters
+    ----------
+    epsilon
+        The budget that enters the weights within a partition.
+    beta, against, rs
+        As in ``selection.PPNS``.
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``. The thesis predicts with ``centering=None``.
+    ties, attacker
+        Who goes first among equals.
+
+    Privacy
+    -------
+    Claimed: ε for a change of one similarity. Refuted for every ε, and k − 1 sybils read the target's ratings: it keeps
+    all but one of the nearest. ``tests/refutations/test_ppns.py``.
+
+    References
+    ----------
+    Z. Lu: Privacy preserving neighbourhood-based collaborative filtering recommendation algorithms. MPhil thesis,
+    University of Adelaide 2015, chapter 5.
+    """
+
+    name: ClassVar[str] = "ppns"
+    epsilon: Rational = 1
+    beta: int = 2
+    against: Literal["knn", "beta-knn"] = "knn"
+    rs: Sensitivity = "lemma"
+
+    def strategy(self) -> SelectionStrategy:
+        return selection.PPNS(
+            self.k,
+            epsilon=self.epsilon,
+            beta=self.beta,
+            against=self.against,
+            rs=self.rs,
+            ties=self._rule_for_ties(),
+        )

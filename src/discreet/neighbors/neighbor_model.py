@@ -1,0 +1,443 @@
+"""What all models of chosen neighbors share: candidates, choice, prediction, and a folder with the records."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ids import IdMap
+from discreet.data.interactions import Interactions
+from discreet.errors import DataError, ReleaseError, UsageError
+from discreet.neighbors.pair_table import Likeness, PairTable
+from discreet.neighbors.prediction import Answers, Pools, entity_means, parts_of_size, ragged, weighted_mean
+from discreet.neighbors.profiles import Axis
+from discreet.neighbors.selection import Nearest, SelectionStrategy
+from discreet.neighbors.similarity import Similarity
+from discreet.privacy.charging import charged
+from discreet.privacy.guarantees import Guarantee
+from discreet.recommender import Recommender
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from discreet.neighbors.histories import Histories
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["NeighborModel"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+WARNING = "This folder holds the raw records that the model was fitted on. It is as secret as they are."
+
+
+@dataclass(kw_only=True)
+class NeighborModel(Recommender):
+    """Predictions from the ratings of k chosen neighbors. What is chosen, and how, is the strategy of each model.
+
+    Parameters
+    ----------
+    k
+        How many neighbors.
+    similarity
+        The name of a similarity, or a ``Similarity`` with its minimum overlap and shrinkage.
+    axis
+        Who the neighbors are: "item", items like the one asked about, or "user", people like the one who asks.
+    candidates
+        "rated": neighbors are chosen among those that have a rating to offer, the items that the person rated or the
+        people who rated the item. "all": among all, and those without a rating say nothing; for studies of attacks.
+        Nobody of similarity 0, such as one without common raters, is a candidate.
+    centering
+        "mean": every rating counts as its distance from the mean of the entity, item or user, that it belongs to.
+        None: ratings count as they are.
+    weighting
+        "similarity", or "equal" for the plain average of the neighbors.
+    fallback
+        Where no neighbor says anything: "mean" of the item or user, or None for no answer.
+
+    Attributes
+    ----------
+    item_means_, user_means_ : float arrays
+        Mean rating of each item and user; NaN where there is none.
+    """
+
+    k: int = 40
+    similarity: str | Similarity | Mapping[str, Any] = "pearson"
+    axis: Axis = "item"
+    candidates: Literal["rated", "all"] = "rated"
+    centering: Literal["mean"] | None = "mean"
+    weighting: Literal["similarity", "equal"] = "similarity"
+    fallback: Literal["mean"] | None = "mean"
+
+    @abstractmethod
+    def strategy(self) -> SelectionStrategy:
+        """How neighbors are chosen, and what was claimed for it."""
+
+    def _measure(self) -> Similarity:
+        if isinstance(self.similarity, Similarity):
+            return self.similarity
+        if isinstance(self.similarity, Mapping):
+            return Similarity(**self.similarity)
+        return Similarity(self.similarity)  # type: ignore[arg-type]
+
+    def _first_among_equals(self) -> Iterable[Hashable]:
+        """Ids of entities that go first in a tie."""
+        return ()
+
+    def config(self) -> dict[str, Any]:
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    # Fitting
+
+    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
+        guarantee = self.strategy().guarantee()
+        self._check(data)
+        if guarantee is None:
+            self._learn(data, None)
+            return
+        with charged(
+            ledger, data, guarantee, mechanism=self.name, parameters=self.config(), allow_refuted=allow_refuted
+        ) as charge:
+            self._learn(data, guarantee)
+            charge.settle()
+
+    def _check(self, data: Interactions) -> None:
+        for name, allowed in (
+            ("axis", ("item", "user")),
+            ("candidates", ("rated", "all")),
+            ("centering", ("mean", None)),
+            ("weighting", ("similarity", "equal")),
+            ("fallback", ("mean", None)),
+        ):
+            if getattr(self, name) not in allowed:
+                raise UsageError(
+                    f"{name} = {getattr(self, name)!r} is not known.", remedy=f"Use {' or '.join(map(repr, allowed))}."
+                )
+        if data.rating is not None and data.scale is not None and data.may_repeat:
+            raise UsageError(
+                "a prediction needs one rating of each item by each user; these records may repeat.",
+                remedy="Choose duplicates='last' or call without_repeats().",
+            )
+
+    def _learn(self, data: Interactions, guarantee: Guarantee | None) -> None:
+        matrix = data.csr
+        counts = np.diff(matrix.indptr)
+        strategy = self.strategy()
+        table = PairTable(data, axis=self.axis, similarity=self._measure(), form=strategy.sensitivity_form)
+        self.item_means_ = entity_means(matrix.indices, matrix.data, data.n_items)
+        self.user_means_ = entity_means(np.repeat(np.arange(data.n_users), counts), matrix.data, data.n_users)
+        self._data, self._table, self._strategy = data, table, strategy
+        ids = data.items if self.axis == "item" else data.users
+        first = list(self._first_among_equals())
+        self._priority = None
+        if first:
+            codes = ids.encode(first, unknown="mark")
+            self._priority = np.zeros(len(ids))
+            self._priority[codes[codes >= 0]] = 1.0
+        self._answers, self._alike = Answers(), Answers()
+        self.items_, self.guarantee_, self.records_ = data.items, guarantee, data
+
+    # Using
+
+    def attach(self, data: Interactions) -> Self:
+        """These models carry their records; others cannot be put in their place."""
+        self._require_fitted()
+        if data.fingerprint != self._data.fingerprint:
+            raise UsageError("this model holds the records it was fitted on.", remedy="Fit a new one on other records.")
+        return self
+
+    def _histories(
+        self, users: Iterable[Hashable] | None, history: Mapping[Any, float] | Sequence[Any] | None
+    ) -> tuple[Histories, IdMap | None]:
+        from discreet.neighbors.histories import Histories
+
+        if history is not None and self._data.rating is not None:
+            _check_history(history, self._data)
+        rows, ids = super()._histories(users, history)
+        found = Histories(rows)
+        if ids is not None:
+            found.who = self._data.users.encode(ids.series).astype(np.int64)
+        return found, ids
+
+    def _score(self, rows: csr_array) -> Matrix:
+        """Predicted ratings before they are clipped, so that the best stay in order; sums of weights where none are."""
+        n_items = len(self.items_)
+
+        def draw(asking: NDArray[np.int64]) -> Matrix:
+            row, item = np.repeat(asking, n_items), np.tile(np.arange(n_items, dtype=np.int32), asking.size)
+            return self._predicted(rows, row, item).reshape(asking.size, n_items)
+
+        scores = self._answers.all(self._people(rows), draw) if self._draws else draw(np.arange(_height(rows)))
+        return np.where(np.isnan(scores), -np.inf, scores)
+
+    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
+        if self._data.rating is None:
+            return np.full(item.size, np.nan)
+
+        def draw(places: NDArray[np.int64]) -> Vector:
+            return self._predicted(rows, row[places], item[places])
+
+        if self._draws:
+            people = self._people(rows)
+            predicted = self._answers.some([people[r] for r in row.tolist()], item, draw)
+        else:
+            predicted = draw(np.arange(item.size))
+        scale = self._data.scale
+        return predicted if scale is None else np.clip(predicted, float(scale.low), float(scale.high))
+
+    def _similar(self, items: NDArray[np.int32]) -> Matrix:
+        """All similarities; where a promise was made, only the neighbors that were chosen, with perturbed weights."""
+        table = self._table
+        if self.axis != "item":
+            form = self._strategy.sensitivity_form
+            table = PairTable(self._data, axis="item", similarity=self._measure(), form=form, whole=False)
+
+        def draw(places: NDArray[np.int64]) -> Matrix:
+            return self._likeness(table, items[places])
+
+        if self._strategy.guarantee() is None:
+            return draw(np.arange(items.size))
+        return self._alike.all(items.tolist(), draw).copy()
+
+    def _likeness(self, table: PairTable, items: NDArray[np.int32]) -> Matrix:
+        n_items = len(self.items_)
+        other, target = np.tile(np.arange(n_items), items.size), np.repeat(items, n_items)
+        similarity, sensitivity = table.at(target, other)
+        if self._strategy.guarantee() is None:
+            return np.where(similarity == 0, -np.inf, similarity).reshape(items.size, n_items)
+        starts = np.arange(items.size + 1, dtype=np.int64) * n_items
+        pools = Pools(starts, other, similarity, sensitivity, np.ones(other.size))
+        chosen = pools.only((similarity != 0) & (other != target)).choose(self._strategy, None)
+        scores = np.full((items.size, n_items), -np.inf)
+        row, place = np.nonzero(chosen.other >= 0)
+        scores[row, chosen.other[row, place]] = chosen.weight[row, place]
+        return scores
+
+    # Prediction
+
+    @property
+    def _draws(self) -> bool:
+        """Whether asking twice could give two answers."""
+        return not (isinstance(self._strategy, Nearest) and self._strategy.ties == "id")
+
+    def _people(self, rows: csr_array) -> list[Hashable]:
+        from discreet.neighbors.histories import person
+
+        who = _who(rows)
+        return [person(rows, who, row) for row in range(_height(rows))]
+
+    def _predicted(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
+        """Predictions of pairs, part by part, those with the same target together."""
+        target = item if self.axis == "item" else row
+        order = np.argsort(target, kind="stable")
+        sizes = self._sizes(rows, row, item)[order]
+        if not self._table.is_whole:
+            # Where rows are computed on demand, each new target costs one.
+            sizes = sizes + self._table.n * np.concatenate([[True], np.diff(target[order]) != 0])[: sizes.size]
+        predicted = np.empty(item.size)
+        newcomers = self._newcomers(rows)
+        for part in parts_of_size(sizes + 4 * self.k):
+            places = order[part]
+            predicted[places] = self._combined(rows, row[places], item[places], newcomers)
+        return predicted
+
+    def _sizes(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many candidates each pair has."""
+        if self.candidates == "all":
+            return np.full(item.size, self._table.n, dtype=np.int64)
+        starts, which = (rows.indptr, row) if self.axis == "item" else (self._data.csc.indptr, item)
+        return np.diff(starts).astype(np.int64)[which]
+
+    def _newcomers(self, rows: csr_array) -> tuple[Likeness, NDArray[np.int64]] | None:
+        """Similarities of strangers to all users, and which row each stranger has there."""
+        strangers = np.flatnonzero(_who(rows) < 0)
+        if self.axis == "item" or not strangers.size:
+            return None
+        place = np.full(_height(rows), -1, dtype=np.int64)
+        place[strangers] = np.arange(strangers.size)
+        return self._table.newcomers(rows[strangers]), place
+
+    def _combined(
+        self,
+        rows: csr_array,
+        row: NDArray[np.int64],
+        item: NDArray[np.int32],
+        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
+    ) -> Vector:
+        pools = self._pools(rows, row, item, newcomers)
+        chosen = pools.choose(self._strategy, self._priority)
+        if self._data.rating is None:
+            # Where nobody speaks for an item, it stands below the others by popularity.
+            spoken = np.where(np.isnan(chosen.value), 0.0, chosen.weight).sum(axis=1)
+            return np.where(spoken > 0, spoken, -1 / (1 + self._data.records_per_item[item]))
+        if self.axis == "item":
+            level, means = self.item_means_[item], self.item_means_
+        else:
+            owner = np.repeat(np.arange(_height(rows)), np.diff(rows.indptr))
+            level, means = entity_means(owner, rows.data, _height(rows))[row], self.user_means_
+        centered = self.centering == "mean"
+        said = weighted_mean(chosen, means=means if centered else None, equal=self.weighting == "equal")
+        predicted = said + level if centered else said
+        return predicted if self.fallback is None else np.where(np.isnan(predicted), level, predicted)
+
+    def _pools(
+        self,
+        rows: csr_array,
+        row: NDArray[np.int64],
+        item: NDArray[np.int32],
+        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
+    ) -> Pools:
+        """The candidates of each pair, without the target and without those of similarity 0."""
+        # Who could say something: the person's own ratings for items, everybody's ratings of the item for users.
+        source, which = (rows, row) if self.axis == "item" else (self._data.csc, item)
+        begin, size = source.indptr[which].astype(np.int64), np.diff(source.indptr).astype(np.int64)[which]
+        starts, cells = ragged(begin, size)
+        other, value = source.indices[cells], source.data[cells].astype(np.float64)
+        if self.candidates == "all":
+            n, told = self._table.n, np.repeat(np.arange(item.size), size)
+            everything = np.full((item.size, n), np.nan)
+            everything[told, other] = value
+            starts, other = np.arange(item.size + 1, dtype=np.int64) * n, np.tile(np.arange(n), item.size)
+            value = everything.ravel()
+        question = np.repeat(np.arange(item.size), np.diff(starts))
+        if self.axis == "item":
+            target = item.astype(np.int64)[question]
+            similarity, sensitivity = self._table.at(target, other)
+        else:
+            target = _who(rows)[row][question]
+            similarity, sensitivity = self._user_likeness(target, other, row[question], newcomers)
+        pools = Pools(starts, other, similarity, sensitivity, value)
+        return pools.only((similarity != 0) & (other != target))
+
+    def _user_likeness(
+        self,
+        target: NDArray[np.int64],
+        other: NDArray[np.integer],
+        row: NDArray[np.int64],
+        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
+    ) -> tuple[Vector, Vector | None]:
+        """Similarities of users to users; strangers, whose code is −1, have theirs from their history."""
+        if newcomers is None:
+            return self._table.at(target, other)
+        likeness, place = newcomers
+        new = target < 0
+        form = self._strategy.sensitivity_form
+        similarity, sensitivity = np.empty(other.size), None if form is None else np.empty(other.size)
+        for mask, found in (
+            (new, likeness.at(place[row[new]], other[new], form)),
+            (~new, self._table.at(target[~new], other[~new])),
+        ):
+            similarity[mask] = found[0]
+            if sensitivity is not None:
+                sensitivity[mask] = found[1]
+        return similarity, sensitivity
+
+    # On disk
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the model into a folder **with the raw records**: without them there are no neighbors.
+
+        What was drawn is not kept: a loaded model draws anew.
+        """
+        from discreet.data.readers import write
+
+        self._require_fitted()
+        target = Path(folder)
+        if pl.Object in (self._data.items.series.dtype, self._data.users.series.dtype):
+            raise UsageError("a saved model names its items and users: their ids must be numbers or text.")
+        if target.exists() and not (overwrite and (target / "model.json").is_file()):
+            raise ReleaseError(
+                f"{target} is there already{' and is no model' if overwrite else ''}.",
+                remedy="Choose another folder" + ("." if overwrite else ", or overwrite=True."),
+            )
+        described = {
+            "model": self.name,
+            "warning": WARNING,
+            "config": self.config(),
+            "guarantee": None if self.guarantee_ is None else self.guarantee_.to_json(),
+        }
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Aside first, so that a model is there whole or not at all.
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as aside:
+                made = Path(aside) / "model"
+                made.mkdir()
+                write(self._data, made / "records")
+                text = json.dumps(described, indent=2, ensure_ascii=False)
+                (made / "model.json").write_text(text + "\n", encoding="utf-8")
+                if target.exists():
+                    shutil.move(target, Path(aside) / "old")
+                shutil.move(made, target)
+        except OSError as error:
+            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a model with its records and learn from them again; nothing is charged a second time."""
+        from discreet.data.readers import read
+
+        path = Path(folder)
+        try:
+            described = json.loads((path / "model.json").read_text(encoding="utf-8"))
+            name, config, promise = described["model"], described["config"], described["guarantee"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ReleaseError(f"{folder} holds no {cls.name} model: {error}.") from error
+        if name != cls.name:
+            raise ReleaseError(f"{folder} holds {name!r}, not {cls.name!r}.")
+        try:
+            model = cls(**config)
+            guarantee = None if promise is None else Guarantee.from_json(promise)
+        except (TypeError, UsageError) as error:
+            raise ReleaseError(f"{path / 'model.json'} is damaged: {error}.") from error
+        data = read(path / "records")
+        if not isinstance(data, Interactions):
+            raise ReleaseError(f"{path / 'records'} holds no records of who touched what.")
+        model._learn(data, guarantee)
+        return model
+
+
+def _who(rows: csr_array) -> NDArray[np.int64]:
+    """Codes of the users whose histories these are; −1 for strangers."""
+    who = getattr(rows, "who", None)
+    return np.full(_height(rows), -1, dtype=np.int64) if who is None else who
+
+
+def _height(rows: csr_array) -> int:
+    return rows.indptr.size - 1
+
+
+def _check_history(history: Mapping[Any, float] | Sequence[Any], data: Interactions) -> None:
+    if not isinstance(history, Mapping):
+        raise UsageError(
+            "this model goes by ratings, and the history has none.", remedy="Give a mapping of items to ratings."
+        )
+    scale = data.scale
+    for item, value in history.items():
+        if scale is not None and not float(scale.low) <= float(value) <= float(scale.high):
+            raise DataError(f"the history rates {item!r} with {value}, which is not on the scale {scale}.")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON has it."""
+    if isinstance(value, Similarity):
+        return {name: _plain(part) for name, part in asdict(value).items()}
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list | set | frozenset):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Fraction | Decimal) else value

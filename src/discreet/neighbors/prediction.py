@@ -1,0 +1,189 @@
+"""Predicted ratings from chosen neighbors: candidates of many questions at once, and the weighted mean.
+
+References
+----------
+Z. Lu: Privacy preserving neighbourhood-based collaborative filtering recommendation algorithms. MPhil thesis,
+University of Adelaide 2015, equations 3.4 to 3.6.
+T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 2014, equation 3.2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.neighbors.selection import CandidateLists, SelectionStrategy
+
+__all__ = ["Answers", "Chosen", "Pools", "entity_means", "parts_of_size", "ragged", "weighted_mean"]
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Integers = NDArray[np.integer]
+
+# About so many candidates are held at a time.
+CELLS = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """The candidates of many questions, one list after the other.
+
+    Attributes
+    ----------
+    starts
+        Where each list begins, and where the last one ends.
+    other
+        Codes of the candidates.
+    similarity, sensitivity
+        Of each candidate to the target of the question.
+    value
+        What a candidate says: the rating, or NaN where there is none.
+    """
+
+    starts: NDArray[np.int64]
+    other: Integers
+    similarity: Vector
+    sensitivity: Vector | None
+    value: Vector
+
+    def only(self, keep: NDArray[np.bool_]) -> Pools:
+        """The same lists without the candidates outside the mask."""
+        starts = np.concatenate([[0], np.cumsum(keep)])[self.starts]
+        sensitivity = None if self.sensitivity is None else self.sensitivity[keep]
+        return Pools(starts, self.other[keep], self.similarity[keep], sensitivity, self.value[keep])
+
+    def choose(self, strategy: SelectionStrategy, priority: Vector | None) -> Chosen:
+        """Draw the neighbors of every question, and their weights."""
+        first = None if priority is None else priority[self.other]
+        lists = CandidateLists(self.similarity, self.starts, self.sensitivity, first)
+        places = strategy.choose_many(lists)
+        weight = strategy.weights_many(lists, places)
+        if not self.other.size:
+            return Chosen(np.full(places.shape, -1), weight, np.full(places.shape, np.nan))
+        cells = np.where(places >= 0, self.starts[:-1, None] + places, 0)
+        return Chosen(
+            other=np.where(places >= 0, self.other[cells], -1),
+            weight=weight,
+            value=np.where(places >= 0, self.value[cells], np.nan),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The neighbors of each question in one row: codes (−1 for none), weights, and what they say (NaN for nothing)."""
+
+    other: Integers
+    weight: Matrix
+    value: Matrix
+
+
+def weighted_mean(chosen: Chosen, *, means: Vector | None, equal: bool = False) -> Vector:
+    """Σ w·(r − mean)/Σ|w| of each row over the neighbors that say something; NaN where their weights are all 0.
+
+    Parameters
+    ----------
+    chosen
+        The neighbors.
+    means
+        Mean of each entity, taken away from what it says; None for ratings as they are.
+    equal
+        Give all the same weight: the plain average of equation 3.4.
+
+    Examples
+    --------
+    >>> two = Chosen(np.array([[0, 1]]), np.array([[0.5, 1.0]]), np.array([[4.0, 1.0]]))
+    >>> weighted_mean(two, means=None), weighted_mean(two, means=np.array([3.0, 2.0]))
+    (array([2.]), array([-0.33333333]))
+    """
+    says = ~np.isnan(chosen.value)
+    weight = np.where(says, 1.0 if equal else chosen.weight, 0.0)
+    value = np.where(says, chosen.value, 0.0)
+    if means is not None and means.size:
+        value = np.where(says, value - means[np.maximum(chosen.other, 0)], 0.0)
+    total = np.abs(weight).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(total > 0, (weight * value).sum(axis=1) / total, np.nan)
+
+
+def entity_means(codes: Integers, values: NDArray[Any], n: int) -> Vector:
+    """Mean value of each code; NaN for those that do not occur.
+
+    Examples
+    --------
+    >>> entity_means(np.array([0, 0, 2]), np.array([1.0, 2.0, 5.0]), 3)
+    array([1.5, nan, 5. ])
+    """
+    counts = np.bincount(codes, minlength=n)
+    sums = np.bincount(codes, weights=values, minlength=n)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def ragged(begin: Integers, size: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where lists start when they are joined, and the places that they take their members from.
+
+    Examples
+    --------
+    >>> ragged(np.array([5, 0]), np.array([2, 1]))
+    (array([0, 2, 3]), array([5, 6, 0]))
+    """
+    starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return starts, np.arange(starts[-1]) + np.repeat(begin - starts[:-1], size)
+
+
+def parts_of_size(cost: Integers, most: int = CELLS) -> Iterator[slice]:
+    """Cut a row of questions so that the costs within each part add up to about ``most``.
+
+    Examples
+    --------
+    >>> list(parts_of_size(np.array([2, 2, 9, 1]), 4))
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 4, None)]
+    """
+    part = np.cumsum(cost) // most
+    cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), cost.size]
+    yield from (slice(a, b) for a, b in pairwise(cuts) if a < b)
+
+
+class Answers:
+    """What was answered once: whoever asks the same again gets the same number, and cannot average noise away."""
+
+    def __init__(self) -> None:
+        self._single: dict[Hashable, dict[int, float]] = {}
+        self._whole: dict[Hashable, Vector] = {}
+
+    def some(self, who: list[Hashable], item: Integers, draw: Callable[[NDArray[np.int64]], Vector]) -> Vector:
+        """The answer to each (who, item); those that are new are drawn, by their places in the list, each once."""
+        asked = list(zip(who, item.tolist(), strict=True))
+        new: dict[tuple[Hashable, int], int] = {}
+        for place, (key, code) in enumerate(asked):
+            if key not in self._whole and code not in self._single.get(key, {}):
+                new.setdefault((key, code), place)
+        if new:
+            drawn = draw(np.fromiter(new.values(), dtype=np.int64, count=len(new)))
+            for (key, code), value in zip(new, drawn.tolist(), strict=True):
+                self._single.setdefault(key, {})[code] = value
+        return np.array([self._one(key, code) for key, code in asked], dtype=np.float64)
+
+    def all(self, who: list[Hashable], draw: Callable[[NDArray[np.int64]], Matrix]) -> Matrix:
+        """The answers about every item to each of these; for those who ask for the first time they are drawn."""
+        if not who:
+            return draw(np.zeros(0, dtype=np.int64))
+        new: dict[Hashable, int] = {}
+        for place, key in enumerate(who):
+            if key not in self._whole:
+                new.setdefault(key, place)
+        if new:
+            drawn = draw(np.fromiter(new.values(), dtype=np.int64, count=len(new)))
+            for key, row in zip(new, drawn, strict=True):
+                earlier = self._single.pop(key, {})
+                row[list(earlier)] = list(earlier.values())
+                self._whole[key] = row
+        return np.stack([self._whole[key] for key in who])
+
+    def _one(self, key: Hashable, code: int) -> float:
+        whole = self._whole.get(key)
+        return self._single[key][code] if whole is None else float(whole[code])

@@ -1,0 +1,409 @@
+"""PNCF repaired: private item neighbors by a shrunk cosine whose sensitivity is known.
+
+References
+----------
+T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 2014, chapter 3 (the published PNCF).
+D. Durfee, R. Rogers: Practical differentially private top-k selection with pay-what-you-get composition. NeurIPS 2019.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ids import IdMap
+from discreet.data.interactions import Interactions
+from discreet.data.scales import RatingScale
+from discreet.errors import ReleaseError, UsageError
+from discreet.neighbors.item_means import ItemMeans, item_sums
+from discreet.neighbors.similarity import Similarity, similarity_rows
+from discreet.privacy.bounding import BoundedSums, cap_items, on_grid, require_catalog
+from discreet.privacy.charging import charged
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
+from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
+from discreet.privacy.numbers import Rational, as_fraction, as_positive
+from discreet.privacy.release import Release
+from discreet.privacy.selection import TopK
+from discreet.privacy.units import Unit
+from discreet.recommender import Recommender
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["ListRule", "ShrunkPNCF"]
+
+BITS = 20
+LEVELS = 1000
+"""Ratings of a scale without steps are put on so many levels."""
+FLOAT_ERROR = Fraction(1, 2**40)
+"""A computed similarity is off by less; docs/proofs/neighbors.md says why, with a thousandfold margin."""
+DROWNED = 0.25
+"""Similarities lie between 0 and 1: weights with more noise than this are of no use for ranking."""
+ROWS_AT_ONCE = 2_000_000
+
+
+@dataclass
+class ShrunkPNCF(Recommender):
+    """Item-based neighbors, each list drawn by itself: the published PNCF with its proof repaired.
+
+    For every item the k neighbors are drawn by one shot of Gumbel noise on truncated similarities, and the similarities
+    of those drawn get noise. The lists are drawn once. Predictions and recommendations are post-processing from a
+    person's own ratings.
+
+    **Prefer** :class:`~discreet.neighbors.PrivateItemKNN`. One user's ratings are in as many lists as the user has
+    items, so the budget of a list is the whole one divided by the cap. With ε = 1 and cap = 20 a list would have 0.05,
+    and after a fifth for the item means it has 0.04. At k = 10, λ = 100 and an even split the noise on a similarity,
+    which lies between 0 and 1, then has a scale of 10/101/0.02 ≈ 5. It takes λ in the thousands, hence items that
+    thousands of people have in common, or an ε of about 30, before the lists tell anything; where they do not, the
+    model ranks by popularity and says so (``ranking_``). A ``delta`` of 1e-6 makes the noise seven times smaller here.
+
+    Parameters
+    ----------
+    epsilon
+        The budget for one fit: the item means and all lists.
+    delta
+        None for pure ε-DP; otherwise the lists are drawn under zCDP, with Gaussian noise, to keep (ε, δ).
+    k
+        Neighbors of an item.
+    cap
+        The most items of one user that are looked at, chosen at random; at least 2.
+    shrinkage
+        λ of the shrunk cosine, above 0: as if so many people had given the highest rating to each of the two items and
+        had nothing in common.
+    truncation
+        w: similarities that lie further than this below the k-th largest are raised to w below it. From 1 on there is
+        no truncation.
+    first_share
+        Share of the budget for the item means.
+    selection_share
+        Share of a list's budget for the choice of neighbors; the rest is for their similarities.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was released; the model is a function of it.
+    means_ : ItemMeans
+        Popularity and mean rating of each item, noisy.
+    weights_ : sparse float array, items × items
+        Row i holds the noisy similarities of the k neighbors of item i, cut to between 0 and 1.
+    noise_ : float
+        Standard deviation of the noise on a similarity.
+    ranking_ : str
+        "neighbors", or "popularity" where the noise drowns the similarities.
+
+    Privacy
+    -------
+    Unit: one user, present or absent; joint: a person's own results use that person's own records. One co-rater moves a
+    similarity by at most 1/(1 + λ), for ratings from 0 to the top of the scale; on the integer grid this is
+    ⌈2²⁰/(1 + λ) + 2⁻¹⁹⌉ steps. A list costs ε_selection + ε_weights; a user is in at most ``cap`` lists. Spent: first
+    release + cap·(ε_selection + ε_weights) = ε. Proofs: ``docs/proofs/neighbors.md``, Theorems 1 to 4. Not covered: the
+    catalog, the rating scale, one's own screen.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=400, items=60, seed=7)
+    >>> model = ShrunkPNCF(epsilon=2, k=5, cap=10).fit(films)
+    >>> model.ranking_, str(model.guarantee.loss)
+    ('popularity', 'ε = 2')
+    >>> model.recommend(history={"film-3": 5, "film-8": 4}, n=2).height
+    2
+    """
+
+    name: ClassVar[str] = "shrunk-pncf"
+
+    epsilon: Rational = 1
+    delta: Rational | None = None
+    k: int = 10
+    cap: int = 20
+    shrinkage: Rational = 100
+    truncation: Rational = "1/2"
+    first_share: Rational = "1/5"
+    selection_share: Rational = "1/2"
+
+    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
+        require_catalog(data, "item neighbors")
+        if data.items.series.dtype == pl.Object:
+            raise UsageError("a saved model names its items: their ids must be numbers or text.")
+        if data.n_items < 2:
+            raise UsageError("a single item has no neighbors.")
+        bounded = cap_items(data, self.cap)
+        whole = whole_ratings(bounded.records)
+        rule, plan = self._rule(data.n_items), self._plan(data.n_items)
+        guarantee = self._promise(plan.loss, data.n_items, bounded.caps)
+        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
+            sums = item_sums(bounded.records)
+            first = plan.means.release(sums)
+            neighbors, weights = self._lists(whole, rule, plan)
+            release = Release(
+                kind=self.name,
+                guarantee=guarantee,
+                mechanism=self.name,
+                parameters={
+                    **self.config(),
+                    "scale": None if data.scale is None or data.rating is None else str(data.scale),
+                    "noise_first": plan.means.standard_deviation(sums),
+                    "noise_weights": plan.perturb.standard_deviation(rule.weights(np.zeros(rule.k, dtype=np.int64))),
+                },
+                parts={
+                    "first": first,
+                    "neighbors": neighbors,
+                    "weights": weights,
+                    "items": pl.DataFrame({"item_id": data.items.series}),
+                },
+                dataset=data.name,
+            )
+            charge.settle(release.id)
+        self._build(release)
+
+    def _rule(self, n_items: int) -> ListRule:
+        return ListRule.of(
+            k=min(self.k, n_items - 1), cap=self.cap, shrinkage=self.shrinkage, truncation=self.truncation
+        )
+
+    def _plan(self, n_items: int) -> _Plan:
+        first = _share(self.first_share, "first_share")
+        selection = _share(self.selection_share, "selection_share")
+        k = min(self.k, n_items - 1)
+        if self.delta is None:
+            epsilon = as_positive(self.epsilon, "epsilon")
+            of_list = epsilon * (1 - first) / self.cap
+            return _Plan(
+                Pure(epsilon),
+                LaplaceMechanism(epsilon * first),
+                TopK.for_total(k, of_list * selection),
+                LaplaceMechanism(of_list * (1 - selection)),
+            )
+        rho = rho_for(self.epsilon, self.delta)
+        of_list = rho * (1 - first) / self.cap
+        return _Plan(
+            Concentrated(rho),
+            GaussianMechanism(rho * first),
+            TopK.for_rho(k, of_list * selection),
+            GaussianMechanism(of_list * (1 - selection)),
+        )
+
+    def _lists(self, data: Interactions, rule: ListRule, plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Neighbors of every item of the catalog and their noisy similarities, in grid steps."""
+        n_items = data.n_items
+        neighbors = np.empty((n_items, rule.k), dtype=np.int32)
+        weights = np.empty((n_items, rule.k), dtype=np.int64)
+        step = max(1, ROWS_AT_ONCE // n_items)
+        for begin in range(0, n_items, step):
+            targets = np.arange(begin, min(begin + step, n_items))
+            for target, row in zip(targets, rule.similarities(data, targets), strict=True):
+                # Everybody else is a candidate, with or without common raters: who has some is secret.
+                others = np.delete(np.arange(n_items), target)
+                grid = row[others]
+                chosen = plan.select.choose(rule.scores(grid))
+                neighbors[target] = others[chosen]
+                weights[target] = plan.perturb.release(rule.weights(grid[chosen]))
+        return neighbors, weights
+
+    def _promise(self, loss: Loss, n_items: int, caps: tuple[str, ...]) -> Guarantee:
+        return Guarantee(
+            loss=loss,
+            unit=Unit("user"),
+            standing=Standing.PROVED,
+            basis="shrunk cosine, one-shot top-k and noisy weights, docs/proofs/neighbors.md, Theorem 4",
+            subject=f"item means and neighbor lists of {n_items:,} items",
+            caps=caps,
+            not_covered=(
+                "the public list of items and rating scale",
+                "facts about people at large",
+                "one's own screen",
+            ),
+            joint=True,
+        )
+
+    # Post-processing: a function of the release alone
+
+    def _build(self, release: Release) -> None:
+        from scipy.sparse import csr_array
+
+        parameters = release.parameters
+        self.release_, self.guarantee_ = release, release.guarantee
+        self.items_ = IdMap(release.table("items")["item_id"], what="item")
+        self.scale_ = RatingScale.of(parameters["scale"]) if parameters["scale"] else None
+        self.means_ = ItemMeans.of(release.array("first"), self.scale_, parameters["noise_first"])
+        neighbors, weights = release.array("neighbors"), release.array("weights")
+        cut = np.clip(weights / 2**BITS, 0, 1)
+        starts = np.arange(0, neighbors.size + 1, neighbors.shape[1])
+        size = len(self.items_)
+        self.weights_ = csr_array((cut.ravel(), neighbors.ravel(), starts), shape=(size, size))
+        self.weights_.sort_indices()
+        self.noise_ = float(parameters["noise_weights"])
+        self.ranking_ = "neighbors" if self.noise_ < DROWNED else "popularity"
+
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        # Below everything that neighbors speak for, items stand by popularity: −1/(1 + weight) rises with it.
+        weight = self.means_.popularity
+        popular = -1 / (1 + np.maximum(weight, 0)) + 1e-9 * np.minimum(weight, 0)
+        scores = np.tile(popular, (rows.indptr.size - 1, 1))
+        if self.ranking_ == "popularity":
+            return scores
+        spoken = (_touched(rows) @ self.weights_.T).toarray()
+        return np.where(spoken > 0, spoken, scores)
+
+    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        if self.scale_ is None:
+            return np.full(item.size, np.nan)
+        means, counts = self.means_.means, np.diff(rows.indptr)
+        centered = rows.astype(np.float64).copy()
+        centered.data -= means[centered.indices]
+        totals = np.bincount(np.repeat(np.arange(counts.size), counts), weights=centered.data, minlength=counts.size)
+        # A person's own level, with two ratings' worth of nobody's.
+        levels = totals / (counts + 2)
+        centered.data -= np.repeat(levels, counts)
+        near = self.weights_[item]
+        agreed = near.multiply(centered[row]).sum(axis=1)
+        weight = near.multiply(_touched(rows)[row]).sum(axis=1)
+        predicted = means[item] + levels[row] + agreed / (weight + self.noise_ + 1e-12)
+        return np.clip(predicted, float(self.scale_.low), float(self.scale_.high))
+
+    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+        likeness = self.weights_[items].toarray()
+        return np.where(likeness > 0, likeness, -np.inf)
+
+    # On disk: the release is the model
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        self._require_fitted()
+        return self.release_.save(folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        release = Release.load(folder)
+        if release.kind != cls.name:
+            raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
+        model = cls(**{field.name: release.parameters[field.name] for field in fields(cls)})
+        model._build(release)
+        model.records_ = None
+        return model
+
+
+@dataclass(frozen=True)
+class ListRule:
+    """How one list is made, in whole grid steps, and how far one user can move what it is made of.
+
+    Parameters
+    ----------
+    k
+        Neighbors of a list.
+    cap
+        The most items of one user.
+    shrinkage
+        λ of the shrunk cosine.
+    truncation
+        w in grid steps.
+    bits
+        A grid step is 2^−bits.
+    """
+
+    k: int
+    cap: int
+    shrinkage: Fraction
+    truncation: int
+    bits: int = BITS
+
+    @classmethod
+    def of(cls, *, k: int, cap: int, shrinkage: Rational, truncation: Rational, bits: int = BITS) -> ListRule:
+        """Check and put on the grid."""
+        if k < 1:
+            raise UsageError(f"k = {k} must be at least 1.")
+        if cap < 2:
+            raise UsageError(f"cap = {cap} must be at least 2: one item alone is like no other.")
+        most = as_fraction(truncation, "truncation")
+        if most < 0:
+            raise UsageError(f"truncation = {truncation} must not be below 0.")
+        return cls(k, cap, as_positive(shrinkage, "shrinkage"), math.ceil(most * 2**bits), bits)
+
+    @property
+    def sensitivity(self) -> int:
+        """How many steps one user can move a similarity: ⌈2^bits·(1/(1+λ) + 2·error)⌉, rounding included."""
+        return math.ceil(2**self.bits * (1 / (1 + self.shrinkage) + 2 * FLOAT_ERROR))
+
+    def similarities(self, data: Interactions, targets: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Shrunk cosines of some items to all, rounded down to the grid; ratings must be whole numbers."""
+        kind = Similarity("cosine_shrunk", shrinkage=self.shrinkage)
+        rows = similarity_rows(data, axis="item", similarity=kind, rows=targets.tolist())
+        return on_grid(rows, self.bits)
+
+    def scores(self, grid: NDArray[np.int64]) -> BoundedSums:
+        """What the candidates are chosen by: similarities, the low ones raised to w below the k-th."""
+        kth = np.partition(grid, grid.size - self.k)[grid.size - self.k]
+        raised = np.maximum(grid, max(0, int(kth) - self.truncation))
+        return self._bounded(raised, grid.size)
+
+    def weights(self, chosen: NDArray[np.int64]) -> BoundedSums:
+        """Similarities of those chosen; one user has co-rated at most cap − 1 of them with the target."""
+        return self._bounded(chosen, min(self.k, self.cap - 1))
+
+    def _bounded(self, values: NDArray[np.int64], moved: int) -> BoundedSums:
+        return BoundedSums(
+            values=values,
+            step=Fraction(1, 2**self.bits),
+            l1=Fraction(moved * self.sensitivity),
+            l2_squared=Fraction(moved * self.sensitivity**2),
+            linf=Fraction(self.sensitivity),
+            nonnegative=False,
+            unit=Unit("user"),
+            caps=(),
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Who spends what."""
+
+    loss: Loss
+    means: AdditiveMechanism
+    select: TopK
+    perturb: AdditiveMechanism
+
+
+def whole_ratings(data: Interactions) -> Interactions:
+    """The same records with ratings as whole numbers from 0 on, so that sums of products are exact.
+
+    Where the scale has steps from 0 on, ratings are counted in steps; otherwise they are put on 1000 levels. Each
+    rating is changed by itself, which costs nothing.
+    """
+    if data.rating is None:
+        return data
+    scale = data.scale
+    if scale is None:
+        raise UsageError("ratings need a public scale.", remedy='Declare it: Interactions(…, scale="1:5").')
+    if scale.low < 0:
+        raise UsageError(
+            f"a shrunk cosine of bounded sensitivity needs ratings from 0 on, not the scale {scale}.",
+            remedy="Shift the ratings, for example from −10…10 to 0…20.",
+        )
+    step = scale.step
+    if step is None or scale.low % step or scale.high / step > LEVELS:
+        step = scale.high / LEVELS
+    top = int(scale.high / step)
+    values = np.clip(np.rint(data.rating.astype(np.float64) / float(step)), 0, top)
+    return data.with_ratings(values, RatingScale(Fraction(0), Fraction(top), Fraction(1)))
+
+
+def _share(value: Rational, name: str) -> Fraction:
+    share = as_fraction(value, name)
+    if not 0 < share < 1:
+        raise UsageError(f"{name} = {share} must be between 0 and 1.")
+    return share
+
+
+def _touched(rows: csr_array) -> csr_array:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(rows.data.size), rows.indices, rows.indptr), shape=rows.shape)

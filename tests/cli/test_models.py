@@ -1,0 +1,75 @@
+"""Fitting and asking recommenders from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def model(run, films: Path, tmp_path: Path) -> Path:
+    done = run("fit", "films.parquet", "--model", "private-item-knn", "--epsilon", "8", "--delta", "1e-6",
+               "--no-ledger", "--out", "model")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "PROVED" in done.stdout
+    return tmp_path / "model"
+
+
+def test_recommend_to_a_user_and_to_a_stranger(run, model: Path, tmp_path: Path) -> None:
+    done = run("recommend", "model", "--user", "u17", "-n", "5", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    assert [row["rank"] for row in best] == [1, 2, 3, 4, 5]
+    assert {row["user_id"] for row in best} == {"u17"}
+    assert "The " in run("recommend", "model", "--user", "u17").stdout
+    (tmp_path / "me.json").write_text('{"film-3": 5, "film-8": 4}')
+    stranger = json.loads(run("recommend", "model", "--history", "me.json", "--json").stdout)
+    assert len(stranger) == 10
+    assert not {"film-3", "film-8"} & {row["item_id"] for row in stranger}
+
+
+def test_similar_items(run, model: Path) -> None:
+    known = {row["item_id"] for row in json.loads(run("recommend", "model", "--user", "u1", "--json").stdout)}
+    done = run("similar", "model", sorted(known)[0], "-n", "3", "--json")
+    assert done.returncode == 0
+    assert len(json.loads(done.stdout)) <= 3
+
+
+def test_fitting_is_booked(run, films: Path) -> None:
+    run("ledger", "open", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db")
+    arguments = ["fit", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db", "--out"]
+    assert run(*arguments, "one").returncode == 0
+    refused = run(*arguments, "two")
+    assert refused.returncode == 1
+    assert "shortfall" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["fit", "films.parquet", "--model", "oracle", "--no-ledger", "--out", "x"], 2, "oracle"),
+        (["fit", "films.parquet", "--option", "warp=9", "--no-ledger", "--out", "x"], 2, "warp"),
+        (["fit", "films.parquet", "--option", "k", "--no-ledger", "--out", "x"], 2, "NAME=VALUE"),
+        (["fit", "films.parquet", "--out", "x"], 2, "--no-ledger"),
+        (["recommend", "model"], 2, "--user"),
+        (["recommend", "model", "--user", "nobody"], 1, "nobody"),
+        (["recommend", "model", "--history", "nowhere.json"], 1, "nowhere.json"),
+        (["recommend", "nowhere", "--user", "u1"], 1, "no model"),
+        (["similar", "model", "film-999"], 1, "film-999"),
+    ],
+)
+def test_wrong_use(run, model: Path, arguments: list[str], code: int, words: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_moved_dataset_is_asked_for(run, model: Path, films: Path) -> None:
+    films.rename(films.with_name("moved.parquet"))
+    done = run("recommend", "model", "--user", "u17")
+    assert done.returncode == 1
+    assert "--data" in done.stderr
+    assert run("recommend", "model", "--user", "u17", "--data", "moved.parquet").returncode == 0
