@@ -14,6 +14,7 @@ is 0 if ours is the fastest and takes at most twice the least memory of a peer, 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import math
@@ -50,6 +51,11 @@ THREAD_LIMITS = (
     "LK_NUM_BACKEND_THREADS", "LK_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS",
 )  # fmt: skip
+# Memory that polars and Arrow have freed goes back at once, and not in the midst of the fit.
+PROMPT_RELEASE = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
+}
 OURS = {"discreet": "cosine_full", "discreet, co-rated": "cosine"}
 
 
@@ -144,7 +150,6 @@ def measure(who: str, world: Path, k: int, threads: int, repeats: int) -> dict[s
     make(Ratings(ratings.user[:2000], ratings.item[:2000], ratings.rating[:2000]), k, threads)()
     fit = make(ratings, k, threads)
     del ratings
-    gc.collect()
     before = forget_peak()
     times: list[tuple[float, float]] = []
     peak = total = 0.0
@@ -159,6 +164,9 @@ def measure(who: str, world: Path, k: int, threads: int, repeats: int) -> dict[s
 
 def forget_peak() -> float:
     """Bytes in use now; the peak counts from here where the system can do that."""
+    gc.collect()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)  # what is free belongs to nobody's data
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -261,7 +269,7 @@ def agreement(who: str, one: dict[str, float], ours: dict[str, float]) -> str:
 
 def run(who: str, world: Path, options: argparse.Namespace, repeats: int) -> dict[str, float]:
     python = interpreter(who) if who in PEERS else sys.executable
-    environment = os.environ | dict.fromkeys(THREAD_LIMITS, str(options.threads))
+    environment = os.environ | dict.fromkeys(THREAD_LIMITS, str(options.threads)) | PROMPT_RELEASE
     command = [python, __file__, "--measure", who, "--world", world, "--k", options.k, "--threads", options.threads]
     done = subprocess.run(
         [str(part) for part in (*command, "--repeats", repeats)], env=environment, check=True, capture_output=True

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import counting, evaluation, neighbors, testing
+    from discreet import attacks, counting, evaluation, neighbors, testing
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
     from discreet.neighbors import PrivateItemKNN
@@ -37,6 +37,7 @@ _HOMES = {
     "Unit": "discreet.privacy",
     "DiscreetError": "discreet.errors",
     "PrivateItemKNN": "discreet.neighbors",
+    "attacks": "discreet.attacks",
     "counting": "discreet.counting",
     "neighbors": "discreet.neighbors",
     "evaluation": "discreet.evaluation",
@@ -56,6 +57,7 @@ __all__ = [
     "TagAssignments",
     "Unit",
     "__version__",
+    "attacks",
     "counting",
     "evaluation",
     "neighbors",

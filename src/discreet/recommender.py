@@ -122,11 +122,13 @@ class Recommender(ABC):
         Returns
         -------
         polars.DataFrame
-            user_id, item_id, score, rank (from 1); without user_id for a history.
+            user_id, item_id, score, rank (from 1), users in the order asked for; without user_id for a history.
         """
         self._require_fitted()
         if n < 1:
             raise UsageError(f"n = {n} must be at least 1.")
+        if users is not None:
+            users = [users] if isinstance(users, str) else list(users)
         rows, ids = self._histories(users, history)
         allowed = np.zeros(len(self.items_), dtype=bool)
         allowed[slice(None) if items is None else self.items_.encode(list(items))] = True
@@ -140,6 +142,11 @@ class Recommender(ABC):
                 scores[part.nonzero()] = -np.inf
             tables.append(_best(scores, n, begin))
         best = pl.concat(tables) if tables else _best(np.zeros((0, len(self.items_))), n, 0)
+        if ids is not None and users is not None:
+            # People come in the order they were asked for; inside they stand in the order of their ids.
+            place = np.zeros(len(ids), dtype=np.int64)
+            place[ids.encode(list(dict.fromkeys(users)))] = np.arange(len(ids))
+            best = best[np.argsort(place[best["row"].to_numpy()], kind="stable")]
         named = best.with_columns(self.items_.take(best["item_id"].to_numpy()).alias("item_id"))
         if ids is None:
             return named.drop("row")

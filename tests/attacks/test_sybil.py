@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,13 @@ import pytest
 
 import discreet as dc
 from discreet.attacks import AttackReport, BetaSybilAttack, SybilAttack
+from discreet.attacks.games import guessed_right, one_step_off
 from discreet.data import Interactions
-from discreet.errors import DataError, UsageError
+from discreet.data.scales import RatingScale
+from discreet.errors import BudgetError, DataError, UsageError
 from discreet.neighbors import PrivateItemKNN
+from discreet.neighbors.knn import KNN, PPNS
+from discreet.neighbors.similarity import Similarity
 
 
 class NearestUsers:
@@ -102,7 +107,7 @@ def test_the_proved_model_does_not_tell_present_from_absent(
     films: Interactions, fixed_bits: Callable[[int], None]
 ) -> None:
     report = SybilAttack(k=10, known=8, choose="rarest").run(
-        lambda: PrivateItemKNN(epsilon=1), films, targets=25, seed=1
+        lambda: PrivateItemKNN(epsilon=1), films, targets=15, seed=1
     )
     row = report["private-item-knn"]
     assert abs(row.exact_present - row.exact_absent) < 0.08
@@ -148,6 +153,43 @@ def test_more_sybils_than_neighbors_push_the_target_out(films: Interactions) -> 
     assert report.rows[1].mae_present is None
     assert report.attack == "beta-sybil"
     assert report.settings["beta"] == 1
+
+
+# The published models
+
+
+@pytest.fixture(scope="module")
+def published(films: Interactions) -> dict[str, Callable[[], Any]]:
+    """User neighbors as the published attacks have them: all users are candidates, ratings count as they are."""
+    alike = Similarity("cosine", shrinkage=5)
+    setting: dict[str, Any] = {"axis": "user", "candidates": "all", "centering": None, "fallback": None, "k": 5}
+    return {
+        "knn": lambda: KNN(similarity=alike, **setting),
+        "ppns": lambda: PPNS(similarity=alike, beta=4, **setting),
+        "ties": lambda: KNN(similarity="cosine", ties="attacker", attacker=(), **setting),
+    }
+
+
+def test_partitions_do_not_cost_the_attacker_more_sybils(
+    films: Interactions, published: dict[str, Callable[[], Any]], fixed_bits: Callable[[int], None]
+) -> None:
+    """k sybils read PPNS with four partitions almost as well as they read kNN."""
+    report = SybilAttack(k=5, known=8).run({n: published[n] for n in ("knn", "ppns")}, films, targets=20, seed=1)
+    assert report["knn"].exact_present > 0.95
+    assert report["knn"].standing is None
+    assert report["ppns"].exact_present > 0.7
+    assert report["ppns"].exact_present > report["ppns"].exact_absent + 0.3
+    assert report["ppns"].standing == "refuted"
+
+
+def test_ties_for_the_attacker_give_everything_away(
+    films: Interactions, published: dict[str, Callable[[], Any]]
+) -> None:
+    """With the co-rated cosine many users agree fully with the observer; the target is heard only if ties say so."""
+    attack = SybilAttack(k=5, known=3, fillers="copies")
+    row = attack.run(published["ties"], films, targets=10, seed=1).rows[0]
+    assert row.exact_present == 1
+    assert row.mae_present == pytest.approx(0, abs=1e-6)
 
 
 # The rules of the game
@@ -217,7 +259,7 @@ def test_known_items_are_the_rarest_or_the_most_popular(
     assert counts[known].max() <= counts[hidden].min()
 
 
-def test_ties_are_broken_for_the_target_where_a_model_offers_it(films: Interactions) -> None:
+def test_ties_are_broken_for_the_attacker_where_a_model_offers_it(films: Interactions) -> None:
     told = []
 
     class Tied(NearestUsers):
@@ -230,7 +272,8 @@ def test_ties_are_broken_for_the_target_where_a_model_offers_it(films: Interacti
 
     (target,) = rich_users(films, 1, 20)
     SybilAttack(k=4, known=6).run(Tied, films, targets=[target])
-    assert told == [(films.users.code(target),), ()]
+    sybils = tuple(range(films.n_users, films.n_users + 4))
+    assert told == [(films.users.code(target), *sybils), sybils]
 
 
 def test_half_steps_are_rounded_up_and_answers_clipped() -> None:
@@ -252,6 +295,30 @@ def test_half_steps_are_rounded_up_and_answers_clipped() -> None:
     assert row.unanswered_present == pytest.approx(1 / 5)
     assert row.mae_present == pytest.approx((0.2 + 0.25 + 0.2 + 0) / 4)
     assert row.model == "Fixed"
+
+
+def test_on_a_scale_without_steps_near_enough_is_right() -> None:
+    scale = RatingScale.of("0:10:none")
+    assert guessed_right(np.array([5.04, 5.06]), np.array([5.0, 5.0]), scale).tolist() == [True, False]
+    assert one_step_off(np.array([5.0, 10.0]), scale).tolist() == [6.0, 9.0]
+
+
+def test_a_model_that_allows_few_questions_is_asked_until_it_refuses(films: Interactions) -> None:
+    class Limited(NearestUsers):
+        left = 3
+
+        def predict(self, pairs: list[tuple[int, str]]) -> pl.DataFrame:
+            if len(pairs) > self.left:
+                raise BudgetError("too many questions.")
+            self.left -= len(pairs)
+            return super().predict(pairs)
+
+    (target,) = rich_users(films, 1, 20)
+    attack = SybilAttack(k=10, known=8, choose="rarest")
+    free, limited = (attack.run(kind, films, targets=[target], seed=1).rows[0] for kind in (NearestUsers, Limited))
+    assert limited.unanswered_present == pytest.approx(1 - 3 / free.hidden)
+    # The rating that was drawn beforehand is asked for first, so that the bound is the same.
+    assert (limited.hits_present, limited.hits_absent) == (free.hits_present, free.hits_absent)
 
 
 # Reports
@@ -291,6 +358,12 @@ def test_report_shapes(films: Interactions) -> None:
     with pytest.raises(KeyError):
         _ = report["c"]
     assert AttackReport("none", {}, ()).to_frame().height == 0
+
+
+def test_a_target_named_twice_is_attacked_once(films: Interactions) -> None:
+    (target,) = rich_users(films, 1, 20)
+    assert SybilAttack(k=2).run(NearestUsers, films, targets=[target, target]).rows[0].targets == 1
+    assert SybilAttack(k=2).run(NearestUsers, films, targets=target).rows[0].targets == 1
 
 
 def test_fewer_targets_where_fewer_have_enough_ratings(films: Interactions) -> None:
@@ -338,6 +411,8 @@ def test_wrong_calls(films: Interactions) -> None:
         SybilAttack().run(NearestUsers, films, targets=0)
     with pytest.raises(UsageError, match="no target"):
         SybilAttack().run(NearestUsers, films, targets=[])
+    with pytest.raises(UsageError, match="seed"):
+        SybilAttack().run(NearestUsers, films, seed=-1)
     with pytest.raises(UsageError, match="no model"):
         SybilAttack().run({}, films)
     with pytest.raises(UsageError, match="may repeat"):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from discreet.data import synthetic
+from discreet.data.readers import write
+from discreet.neighbors import PrivateItemKNN
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -31,9 +37,25 @@ def run(tmp_path: Path) -> Run:
     return call
 
 
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small world and a model of it, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    films = synthetic.films(users=120, items=40, seed=7)
+    write(films, folder / "films.parquet")
+    PrivateItemKNN(epsilon=8, delta="1e-6").fit(films).save(folder / "model")
+    return folder
+
+
 @pytest.fixture
-def films(run: Run, tmp_path: Path) -> Path:
-    """A small world on disk."""
-    done = run("data", "generate", "films", "--seed", "7", "--users", "120", "--items", "40", "--out", "films.parquet")
-    assert done.returncode == 0, done.stderr
-    return tmp_path / "films.parquet"
+def films(made: Path, tmp_path: Path) -> Path:
+    """The small world, in the folder of the test."""
+    return Path(shutil.copy(made / "films.parquet", tmp_path / "films.parquet"))
+
+
+@pytest.fixture
+def model(made: Path, films: Path, tmp_path: Path) -> Path:
+    """The model of the small world, as `discreet fit` leaves it."""
+    shutil.copytree(made / "model", tmp_path / "model")
+    (tmp_path / "model" / "source.json").write_text(json.dumps({"data": str(films)}))
+    return tmp_path / "model"

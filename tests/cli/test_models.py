@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture
-def model(run, films: Path, tmp_path: Path) -> Path:
+def test_fit(run, films: Path, tmp_path: Path) -> None:
     done = run("fit", "films.parquet", "--model", "private-item-knn", "--epsilon", "8", "--delta", "1e-6",
-               "--no-ledger", "--out", "model")  # fmt: skip
+               "--no-ledger", "--out", "fitted")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "PROVED" in done.stdout
-    return tmp_path / "model"
+    assert run("recommend", "fitted", "--user", "u17").returncode == 0
 
 
 def test_recommend_to_a_user_and_to_a_stranger(run, model: Path, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_the_example_of_count_help_works_word_for_word(run) -> None:
 
 def test_help_of_every_command_has_an_example(run) -> None:
     for command in (
-        ["demo"], ["count"], ["doctor"], ["fit"], ["recommend"], ["similar"],
+        ["demo"], ["count"], ["doctor"], ["fit"], ["recommend"], ["similar"], ["attack"],
         ["data", "list"], ["data", "describe"], ["data", "convert"], ["data", "generate"], ["data", "split"],
         ["ledger", "open"], ["ledger", "show"], ["ledger", "statement"], ["ledger", "link"],
         ["release", "show"], ["release", "verify"],

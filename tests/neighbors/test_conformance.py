@@ -51,14 +51,14 @@ class TestKNNWithRandomTies(Drawn):
 
 
 class TestUniformNeighbors(Drawn):
-    worst_error = 1.2
+    worst_error = 0.8
 
     def make_model(self) -> Recommender:
         return UniformNeighbors(k=5)
 
 
 class TestNPNS(Drawn):
-    worst_error = 1.2
+    worst_error = 0.8
 
     def make_model(self) -> Recommender:
         return NPNS(k=5, axis="user", beta=2)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from discreet.data.interactions import Interactions
-from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
+from discreet.errors import DataError, PrivacyError, ReleaseError, UsageError
 from discreet.neighbors import neighbor_model, pair_table
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.neighbor_model import NeighborModel
@@ -227,6 +227,9 @@ def test_refuted_models_ask_before_they_run(model: type[NeighborModel], tastes: 
     promise = model(k=2).fit(tastes, allow_refuted=True).guarantee
     assert promise is not None
     assert promise.standing is Standing.REFUTED
+    assert "mean ratings of items" in str(promise)
+    bare = model(k=2, centering=None, fallback=None).fit(tastes, allow_refuted=True).guarantee
+    assert bare == model(k=2).strategy().guarantee()
 
 
 def test_the_sensitivity_of_the_naive_model_follows_the_similarity() -> None:
@@ -299,31 +302,34 @@ def test_settings_that_make_no_sense_are_refused(tastes: Interactions) -> None:
 
 
 def test_the_folder_says_that_it_holds_records(tastes: Interactions, tmp_path: Path) -> None:
-    path = (
-        PNCF(k=2, similarity=Similarity("cosine", shrinkage=0.5)).fit(tastes, allow_refuted=True).save(tmp_path / "m")
-    )
+    model = PNCF(k=2, similarity=Similarity("cosine", shrinkage=0.5)).fit(tastes, allow_refuted=True)
+    path = model.save(tmp_path / "m")
     described = json.loads((path / "model.json").read_text(encoding="utf-8"))
     assert "raw records" in described["warning"]
     assert described["model"] == "pncf"
     again = PNCF.load(path)
-    assert again.guarantee == PNCF(k=2).strategy().guarantee()
+    assert again.guarantee == model.guarantee
     assert again.records_ is not None
     assert again.records_.fingerprint == tastes.fingerprint
     with pytest.raises(ReleaseError, match="'pncf', not 'knn'"):
         KNN.load(path)
 
 
-def test_a_fit_is_charged_once_and_loading_never(tastes: Interactions, tmp_path: Path) -> None:
+def test_a_fit_is_booked_once_and_loading_never(tastes: Interactions, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.db")
     ledger.open(tastes, epsilon=2, delta="1e-6", unit="user")
     model = PNCF(k=2, epsilon="3/4").fit(tastes, ledger=ledger, allow_refuted=True)
     model.recommend(["u1"])
     PNCF.load(model.save(tmp_path / "m")).recommend(["u1"])
-    assert ledger.statement(tastes).spent.epsilon == Fraction(3, 4)
-    with pytest.raises(BudgetError):
-        PNCF(k=2, epsilon=2).fit(tastes, ledger=ledger, allow_refuted=True)
     KNN(k=2).fit(tastes, ledger=ledger)
-    assert ledger.statement(tastes).spent.epsilon == Fraction(3, 4)
+    statement = ledger.statement(tastes)
+    assert [entry.mechanism for entry in statement.refuted] == ["pncf"]
+    assert statement.entries == ()
+    # A constant sensitivity may save one choice of neighbors, not a model that answers any number of questions.
+    with pytest.raises(PrivacyError, match="every target is a new run"):
+        NaiveExponentialNeighbors(k=2, epsilon="3/2", laplace="2k").fit(tastes, ledger=ledger)
+    NaiveExponentialNeighbors(k=2, epsilon="3/2", laplace="2k").fit(tastes, ledger=ledger, allow_refuted=True)
+    assert ledger.statement(tastes).spent.epsilon == 0
 
 
 def test_a_folder_of_something_else_is_never_replaced(tastes: Interactions, tmp_path: Path) -> None:

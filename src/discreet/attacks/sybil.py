@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,9 +24,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.bounds import epsilon_ceiling, epsilon_lower_bound
+from discreet.attacks.games import Game, Outcome, Tally, guessed_right, one_step_off
 from discreet.attacks.report import AttackReport, AttackRow
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, UsageError
+from discreet.errors import BudgetError, DataError, UsageError
 from discreet.privacy.guarantees import Guarantee
 from discreet.recommender import Recommender
 
@@ -36,9 +38,6 @@ Fillers = Literal["shifted", "copies"]
 Sees = Literal["ratings", "list"]
 Factory = Callable[[], Any]
 Progress = Callable[[int, int], None]
-
-CONTINUOUS = 200
-"""On a scale without steps a guess is right within this part of its width."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,13 @@ class SybilAttack:
     single ratings is not refuted by it, and a promise for each question covers one question.
 
     The list of items is public in this game: it is the same with the target and without. Users have numbers in place
-    of their ids, in the same order, and the sybils come last, so that "lower id first" favors the target.
+    of their ids, in the same order, and the sybils come last, so that "lower id first" favors the target. Times and
+    contexts of the records are left out.
 
-    The guess takes a prediction for a rating. A model that adds the observer's mean to what is above the neighbors' means
-    shifts all its answers by the same amount, which this attacker does not undo; that is a limit of the attacker, not a
-    protection.
+    The guess takes a prediction for a rating. A model that centers ratings on the means of their users shifts all its
+    answers by the same amount, which this attacker does not undo; that is a limit of the attacker, not a protection.
+
+    A model with ``ties="attacker"`` is told to prefer the target and the sybils: the most that ties can give away.
 
     The attack asks through ``predict`` or ``recommend`` with the observer's own id and nothing else. Fits are not
     charged to any ledger: play it where the data are, and publish nothing but the shares.
@@ -157,50 +158,17 @@ class SybilAttack:
             Called with the number of fits done and of all fits.
         """
         self._check(data)
+        if seed < 0:
+            raise UsageError(f"seed = {seed} must not be below 0.")
         games = self._games(data, targets, seed)
         named = models if isinstance(models, Mapping) else {_name(models()): models}
         if not named:
             raise UsageError("there is no model to attack.")
-        rows: list[AttackRow] = []
-        done, total = 0, 2 * len(games) * len(named)
-        for name, factory in named.items():
-            started, promise, sees = time.monotonic(), None, None
-            outcomes: dict[bool, list[_Outcome]] = {True: [], False: []}
-            for game in games:
-                for present in (True, False):
-                    model = factory()
-                    sees = sees or self._view(model, data)
-                    _favor(model, [game.target] if present else [])
-                    promise = _fit(model, game.world(data, present=present))
-                    outcomes[present].append(self._ask(model, game, data, sees))
-                    done += 1
-                    if progress is not None:
-                        progress(done, total)
-            present, absent = _Tally.of(outcomes[True]), _Tally.of(outcomes[False])
-            rows.append(
-                AttackRow(
-                    model=name,
-                    sees=str(sees),
-                    sybils=self.sybils,
-                    targets=len(games),
-                    hidden=sum(game.hidden.size for game in games),
-                    exact_present=present.exact,
-                    exact_absent=absent.exact,
-                    unanswered_present=present.unanswered,
-                    unanswered_absent=absent.unanswered,
-                    mae_present=present.mae,
-                    mae_absent=absent.mae,
-                    hits_present=present.hits,
-                    hits_absent=absent.hits,
-                    epsilon_lower=epsilon_lower_bound(
-                        present.hits, len(games), absent.hits, len(games), delta=delta, confidence=confidence
-                    ),
-                    epsilon_ceiling=epsilon_ceiling(len(games), delta=delta, confidence=confidence),
-                    promise=None if promise is None else str(promise.loss),
-                    standing=None if promise is None else promise.standing.value,
-                    seconds=time.monotonic() - started,
-                )
-            )
+        fits = 2 * len(games) * len(named)
+        rows = []
+        for number, (name, factory) in enumerate(named.items()):
+            report = None if progress is None else partial(_report, progress, number * 2 * len(games), fits)
+            rows.append(self._row(name, factory, data, games, delta, confidence, report))
         settings = asdict(self) | {"seed": seed, "delta": delta, "confidence": confidence, "data": data.name}
         return AttackReport(self.name, settings, tuple(rows))
 
@@ -218,19 +186,17 @@ class SybilAttack:
                 remedy="Declare the public scale: Interactions(…, scale='1:5').",
             )
 
-    def _games(self, data: Interactions, targets: int | Iterable[Hashable], seed: int) -> list[_Game]:
+    def _games(self, data: Interactions, targets: int | Iterable[Hashable], seed: int) -> list[Game]:
         needed = self.known + 1
-        if isinstance(targets, int):
+        if isinstance(targets, int | np.integer):
+            if targets < 1:
+                raise UsageError(f"targets = {targets} must be at least 1.")
             able = np.flatnonzero(data.records_per_user >= needed)
-            if targets < 1 or able.size == 0:
-                raise UsageError(
-                    f"nobody has the {needed} ratings that it takes to know {self.known} and hide one."
-                    if targets >= 1
-                    else f"targets = {targets} must be at least 1."
-                )
+            if able.size == 0:
+                raise UsageError(f"nobody has the {needed} ratings that it takes to know {self.known} and hide one.")
             codes = np.random.default_rng(seed).permutation(able)[:targets]
         else:
-            ids = [targets] if isinstance(targets, str) else list(targets)
+            ids = _listed(targets)
             if not ids:
                 raise UsageError("there is no target.")
             codes = data.users.encode(ids)
@@ -244,7 +210,7 @@ class SybilAttack:
         # Each target has a stream of its own: the others do not change what is drawn for one.
         return [self._game(data, int(code), np.random.default_rng([seed, int(code)])) for code in codes]
 
-    def _game(self, data: Interactions, target: int, draw: np.random.Generator) -> _Game:
+    def _game(self, data: Interactions, target: int, draw: np.random.Generator) -> Game:
         begin, end = data.user_starts[target : target + 2]
         items = data.item[begin:end]
         ratings = None if data.rating is None else data.rating[begin:end].astype(np.float64)
@@ -255,7 +221,7 @@ class SybilAttack:
             order = order[np.argsort(counts if self.choose == "rarest" else -counts, kind="stable")]
         known, hidden = np.sort(order[: self.known]), np.sort(order[self.known :])
         copied = None if ratings is None else ratings[known]
-        return _Game(
+        return Game(
             target=target,
             hidden=items[hidden],
             truth=None if ratings is None else ratings[hidden],
@@ -275,19 +241,63 @@ class SybilAttack:
             # Filler j differs in the (j mod m)-th of the known items.
             off = (rows > 0) & (columns == rows % items.size)
             if values is not None:
-                values = np.where(off, _one_step_off(values, data), values)
+                assert data.scale is not None
+                values = np.where(off, one_step_off(values, data.scale), values)
             elif items.size > 1:
                 rows, columns = rows[~off], columns[~off]
         return rows + data.n_users, items[columns], values
 
-    # Asking
+    # Playing
+
+    def _row(
+        self,
+        name: str,
+        factory: Factory,
+        data: Interactions,
+        games: list[Game],
+        delta: float,
+        confidence: float,
+        progress: Callable[[int], None] | None,
+    ) -> AttackRow:
+        """All games against one model, each in both worlds."""
+        started, promise, sees = time.monotonic(), None, self._view(factory(), data)
+        outcomes: dict[bool, list[Outcome]] = {True: [], False: []}
+        for number, game in enumerate(games):
+            for present in (True, False):
+                model = factory()
+                _favor(model, game, present=present)
+                promise = _fit(model, game.world(data, present=present))
+                outcomes[present].append(self._ask(model, game, data, sees))
+                if progress is not None:
+                    progress(2 * number + (1 if present else 2))
+        present, absent, n = Tally.of(outcomes[True]), Tally.of(outcomes[False]), len(games)
+        return AttackRow(
+            model=name,
+            sees=sees,
+            sybils=self.sybils,
+            targets=n,
+            hidden=sum(game.hidden.size for game in games),
+            exact_present=present.exact,
+            exact_absent=absent.exact,
+            unanswered_present=present.unanswered,
+            unanswered_absent=absent.unanswered,
+            mae_present=present.mae,
+            mae_absent=absent.mae,
+            hits_present=present.hits,
+            hits_absent=absent.hits,
+            epsilon_lower=epsilon_lower_bound(present.hits, n, absent.hits, n, delta=delta, confidence=confidence),
+            epsilon_ceiling=epsilon_ceiling(n, delta=delta, confidence=confidence),
+            promise=None if promise is None else str(promise.loss),
+            standing=None if promise is None else promise.standing.value,
+            seconds=time.monotonic() - started,
+        )
 
     def _view(self, model: Any, data: Interactions) -> Sees:
         able: dict[Sees, bool] = {
             "ratings": callable(getattr(model, "predict", None)) and data.rating is not None,
             "list": callable(getattr(model, "recommend", None)),
         }
-        wanted = [self.sees] if self.sees else list(able)
+        wanted: list[Sees] = [self.sees] if self.sees else ["ratings", "list"]
         for view in wanted:
             if able[view]:
                 return view
@@ -296,23 +306,20 @@ class SybilAttack:
             remedy="A model needs predict (and data with ratings) or recommend.",
         )
 
-    def _ask(self, model: Any, game: _Game, data: Interactions, sees: Sees) -> _Outcome:
+    def _ask(self, model: Any, game: Game, data: Interactions, sees: Sees) -> Outcome:
         """What the observer is told about the hidden ratings, and how much of it is right."""
         names = data.items.decode(game.hidden)
         if sees == "list":
             shown = model.recommend([game.observer], n=self.length)["item_id"].to_list()
             listed = np.isin(game.hidden, data.items.encode(shown) if shown else [])
-            return _Outcome(listed, np.full(game.hidden.size, bool(shown)), None, game.probe)
-        told = model.predict([(game.observer, item) for item in names])["score"].cast(pl.Float64)
-        answers = told.fill_null(float("nan")).to_numpy()
-        if answers.size != game.hidden.size:
-            raise DataError(f"{_name(model)} gave {answers.size} answers to {game.hidden.size} questions.")
+            return Outcome(listed, np.full(game.hidden.size, bool(shown)), None, game.probe)
+        answers = _answers(model, game.observer, names, game.probe)
         assert data.scale is not None
         assert game.truth is not None
         answered = np.isfinite(answers)
         clipped = np.clip(np.where(answered, answers, np.nan), float(data.scale.low), float(data.scale.high))
         errors = np.abs(clipped - game.truth)
-        return _Outcome(_right(clipped, game.truth, data) & answered, answered, errors, game.probe)
+        return Outcome(guessed_right(clipped, game.truth, data.scale) & answered, answered, errors, game.probe)
 
 
 @dataclass(frozen=True)
@@ -344,79 +351,34 @@ class BetaSybilAttack(SybilAttack):
         progress: Progress | None = None,
     ) -> AttackReport:
         """Play every size; one row for each model and size. The targets are the same in all of them."""
-        chosen = targets if isinstance(targets, int) else list(targets) if not isinstance(targets, str) else [targets]
-        settings = asdict(self)
-        steps = [SybilAttack(**settings | {"beta": beta}) for beta in range(1, self.beta + 2)]
+        chosen = targets if isinstance(targets, int | np.integer) else _listed(targets)
+        steps = [self._with(beta) for beta in range(1, self.beta + 2)]
         reports = []
         for number, step in enumerate(steps):
-            shown = None if progress is None else _shifted(progress, number, len(steps))
+            shown = None if progress is None else partial(_report_part, progress, number, len(steps))
             reports.append(
                 step.run(models, data, targets=chosen, seed=seed, delta=delta, confidence=confidence, progress=shown)
             )
-        return AttackReport.joined(self.name, {**reports[0].settings, **settings}, reports)
+        return AttackReport.joined(self.name, {**reports[0].settings, "beta": self.beta}, reports)
 
-
-@dataclass(frozen=True)
-class _Game:
-    """One target: what is known, what is hidden, who is invented."""
-
-    target: int
-    hidden: NDArray[np.int32]
-    truth: NDArray[np.float64] | None
-    probe: int
-    observer: int
-    sybils: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
-
-    def world(self, data: Interactions, *, present: bool) -> Interactions:
-        """The records with the sybils, and with or without the target."""
-        kept = slice(None) if present else data.user != self.target
-        user, item, rating = self.sybils
-        columns: dict[str, Any] = {
-            "user_id": np.concatenate([data.user[kept].astype(np.int64), user]),
-            "item_id": data.items.take(np.concatenate([data.item[kept], item])),
-        }
-        if data.rating is not None and rating is not None:
-            columns["rating"] = np.concatenate([data.rating[kept].astype(np.float64), rating])
-        return Interactions(pl.DataFrame(columns), items=data.items, scale=data.scale, name=data.name)
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """One game: which hidden ratings were guessed right, which were answered, how far off the answers were."""
-
-    right: NDArray[np.bool_]
-    answered: NDArray[np.bool_]
-    errors: NDArray[np.float64] | None
-    probe: int
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """All games of one kind together."""
-
-    exact: float
-    unanswered: float
-    mae: float | None
-    hits: int
-
-    @classmethod
-    def of(cls, outcomes: list[_Outcome]) -> _Tally:
-        right = np.concatenate([outcome.right for outcome in outcomes])
-        answered = np.concatenate([outcome.answered for outcome in outcomes])
-        errors = [o.errors[o.answered] for o in outcomes if o.errors is not None]
-        flat = np.concatenate(errors) if errors else np.zeros(0)
-        return cls(
-            exact=float(right.mean()),
-            unanswered=float(1 - answered.mean()),
-            mae=float(flat.mean()) if flat.size else None,
-            hits=sum(bool(outcome.right[outcome.probe]) for outcome in outcomes),
+    def _with(self, beta: int) -> SybilAttack:
+        """The plain attack with so many times k sybils."""
+        return SybilAttack(
+            k=self.k,
+            known=self.known,
+            choose=self.choose,
+            fillers=self.fillers,
+            beta=beta,
+            sees=self.sees,
+            length=self.length,
         )
 
 
-def _favor(model: Any, users: list[int]) -> None:
+def _favor(model: Any, game: Game, *, present: bool) -> None:
     """Tell a model that breaks ties for the attacker whom the attacker wants to see among the neighbors."""
     if getattr(model, "ties", None) == "attacker" and hasattr(model, "attacker"):
-        model.attacker = tuple(users)
+        sybils = np.unique(game.sybils[0]).tolist()
+        model.attacker = (game.target, *sybils) if present else tuple(sybils)
 
 
 def _fit(model: Any, world: Interactions) -> Guarantee | None:
@@ -428,26 +390,43 @@ def _fit(model: Any, world: Interactions) -> Guarantee | None:
     return model.guarantee
 
 
-def _right(guesses: NDArray[np.float64], truth: NDArray[np.float64], data: Interactions) -> NDArray[np.bool_]:
-    assert data.scale is not None
-    if data.scale.step is None:
-        return np.abs(guesses - truth) <= float(data.scale.width) / CONTINUOUS
-    low, step = float(data.scale.low), float(data.scale.step)
-    rounded = low + step * np.floor((guesses - low) / step + 0.5)
-    return np.abs(rounded - truth) < step / 2
+def _answers(model: Any, observer: int, items: list[Any], probe: int) -> NDArray[np.float64]:
+    """What the observer is told; NaN where there is no answer.
+
+    A model that allows only so many questions is asked one by one, the one that counts first, until it refuses.
+    """
+    try:
+        return _predicted(model, observer, items)
+    except BudgetError:
+        answers = np.full(len(items), np.nan)
+        for place in [probe, *(place for place in range(len(items)) if place != probe)]:
+            try:
+                answers[place] = _predicted(model, observer, [items[place]])[0]
+            except BudgetError:
+                break
+        return answers
 
 
-def _one_step_off(ratings: NDArray[np.float64], data: Interactions) -> NDArray[np.float64]:
-    """The next rating above, or below for the highest."""
-    assert data.scale is not None
-    step = float(data.scale.step or data.scale.width / 10)
-    return np.where(ratings + step <= float(data.scale.high) + step / 1000, ratings + step, ratings - step)
+def _predicted(model: Any, observer: int, items: list[Any]) -> NDArray[np.float64]:
+    told = model.predict([(observer, item) for item in items])["score"]
+    if len(told) != len(items):
+        raise DataError(f"{_name(model)} gave {len(told)} answers to {len(items)} questions.")
+    return told.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _listed(targets: Iterable[Hashable]) -> list[Hashable]:
+    """Each id once; a single text is one id."""
+    return [targets] if isinstance(targets, str) else list(dict.fromkeys(targets))
 
 
 def _name(model: Any) -> str:
     return str(getattr(model, "name", None) or type(model).__name__)
 
 
-def _shifted(progress: Progress, number: int, parts: int) -> Progress:
+def _report(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+def _report_part(progress: Progress, number: int, parts: int, done: int, total: int) -> None:
     """Progress of one part of several equal ones."""
-    return lambda done, total: progress(number * total + done, parts * total)
+    progress(number * total + done, parts * total)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import count, data, demo, doctor, fit, ledger, release
+from discreet.cli import attack, count, data, demo, doctor, fit, ledger, release
 from discreet.cli.console import note
 from discreet.errors import DiscreetError, UsageError
 
@@ -27,6 +27,7 @@ app.command(name="demo")(demo.demo)
 app.command(name="fit")(fit.fit)
 app.command(name="recommend")(fit.recommend)
 app.command(name="similar")(fit.similar)
+app.command(name="attack")(attack.attack)
 app.command(name="count")(count.count)
 app.add_typer(data.app, name="data")
 app.add_typer(ledger.app, name="ledger")

@@ -129,7 +129,7 @@ def _factory(
     if name in ("npns", "ppns"):
         given["beta"] = beta
     if name in USERS_ARE_NEIGHBORS:
-        given["k"] = k
+        given |= {"k": k, "similarity": similarity, "shrinkage": shrinkage}
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return lambda: kind(**{key: value for key, value in given.items() if key in names})
 
@@ -143,19 +143,20 @@ def _user(users: Any, name: str) -> Any:
 def _say(report: AttackReport) -> None:
     first = report.rows[0]
     answer_table(
-        f"What {first.sybils} sybils learn about each of {first.targets} targets",
+        f"What sybils learn about a target; attacked: {first.targets}",
         report.headings(),
         report.cells(),
         numbers=report.headings()[1:-1],
     )
-    exact = (
-        f"exact: share of all {first.hidden:,} hidden ratings guessed right, with the target among the data and without"
+    lists = (
+        ""
         if all(row.sees == "ratings" for row in report.rows)
-        else f"exact: share of all {first.hidden:,} hidden ratings guessed right (hidden items found, for models that show "
-        "lists only), with the target among the data and without"
+        else ", or hidden items found where only lists are shown"
     )
     answer_text(
-        f"{exact}; what is guessed without the target nobody gave away. ε at least: what one rating of each target "
-        f"proves about the whole history of one user, with confidence {report.settings['confidence']:.0%}; more than "
-        f"{first.epsilon_ceiling:.2f} cannot be shown with {first.targets} targets, and 0 proves nothing."
+        f"exact: share of all {first.hidden:,} hidden ratings guessed right{lists}, with the target among the data and "
+        "without; what is guessed without the target, the target's records did not give away. ε at least: what one "
+        f"rating of each target proves about the whole history of one user, with confidence "
+        f"{report.settings['confidence']:.0%}; more than {first.epsilon_ceiling:.2f} cannot be shown with "
+        f"{first.targets} targets, and 0 proves nothing."
     )

@@ -69,7 +69,7 @@ def fit(
 ) -> None:
     """Fit a recommender.
 
-    Models: private-item-knn (proved, recommended), shrunk-pncf and noisy-neighbor-mean (proved), and as published: knn,
+    Models: private-item-knn (proved, recommended), shrunk-pncf and noisy-neighbor-mean (proved); as published: knn,
     uniform-neighbors, npns, naive-exponential, pncf, ppns.
 
     [bold]Example[/bold]:

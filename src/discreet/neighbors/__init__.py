@@ -1,5 +1,21 @@
 """Collaborative filtering by neighbors: as published, as proved."""
 
+from discreet.neighbors import selection
+from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.private_item_knn import PrivateItemKNN
+from discreet.neighbors.twins import FullComputation, HashedTwins, TwinIndex, TwinSearch
 
-__all__ = ["PrivateItemKNN"]
+__all__ = [
+    "KNN",
+    "NPNS",
+    "PNCF",
+    "PPNS",
+    "FullComputation",
+    "HashedTwins",
+    "NaiveExponentialNeighbors",
+    "PrivateItemKNN",
+    "TwinIndex",
+    "TwinSearch",
+    "UniformNeighbors",
+    "selection",
+]

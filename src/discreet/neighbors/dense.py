@@ -60,13 +60,13 @@ def dense_rows(profiles: Profiles, rule: Rule, codes: NDArray[np.int64], threads
     from discreet.neighbors.kernels import SUMS, similarities_into
 
     refuse_large(profiles.n, 8, codes.size)
-    out = np.empty((codes.size, profiles.n))
-    sums = [np.zeros((profiles.n, SUMS)) for _ in range(threads)]
+    out, parts = np.empty((codes.size, profiles.n)), _parts(codes.size)
+    sums = [np.zeros((profiles.n, SUMS)) for _ in range(min(threads, len(parts)))]
 
     def work(worker: int, part: NDArray[np.int64]) -> None:
         similarities_into(out, part, False, profiles.position[codes[part]], profiles, rule, sums[worker])
 
-    share_out(work, _parts(codes.size), threads)
+    share_out(work, parts, threads)
     return out
 
 

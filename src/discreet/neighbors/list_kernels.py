@@ -56,6 +56,8 @@ def nearest_by_products(
     """
     # Popular entities first: their high similarities raise the floors early.
     for i in range(last - 1, first - 1, -1):
+        if profiles.starts[i] == profiles.starts[i + 1]:
+            continue
         _add_products(profiles, i, products)
         code, mine = profiles.code[i], inverse[i]
         for begin in range(i + 1, profiles.code.size, BLOCK):
@@ -114,6 +116,8 @@ def nearest_by_sums(
 ) -> None:
     """Any similarity, of each position from ``first`` to ``last`` with all later ones; see ``nearest_by_products``."""
     for i in range(last - 1, first - 1, -1):
+        if profiles.starts[i] == profiles.starts[i + 1]:
+            continue
         add_row(profiles, i, False, sums)
         code = profiles.code[i]
         for j in range(i + 1, profiles.code.size):

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, ReleaseError, UsageError
+from discreet.neighbors.model_folder import load_with_records, save_with_records
 from discreet.neighbors.pair_table import Likeness, PairTable
 from discreet.neighbors.prediction import Answers, Pools, entity_means, parts_of_size, ragged, weighted_mean
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import Nearest, SelectionStrategy
 from discreet.neighbors.similarity import Similarity
 from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.recommender import Recommender
 
 if TYPE_CHECKING:
@@ -39,8 +36,6 @@ __all__ = ["NeighborModel"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-WARNING = "This folder holds the raw records that the model was fitted on. It is as secret as they are."
 
 
 @dataclass(kw_only=True)
@@ -102,8 +97,8 @@ class NeighborModel(Recommender):
     # Fitting
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        guarantee = self.strategy().guarantee()
         self._check(data)
+        guarantee = self._promise()
         if guarantee is None:
             self._learn(data, None)
             return
@@ -112,6 +107,20 @@ class NeighborModel(Recommender):
         ) as charge:
             self._learn(data, guarantee)
             charge.settle()
+
+    def _promise(self) -> Guarantee | None:
+        """What was claimed for the choice of neighbors, and what predictions use besides."""
+        promise = self.strategy().guarantee()
+        if promise is None:
+            return None
+        if promise.standing is not Standing.REFUTED:
+            # What may hold for one choice of neighbors does not hold for a model that answers any number of questions.
+            many = "one charge, but every target is a new run, and ratings of neighbors and means enter without noise"
+            promise = replace(promise, standing=Standing.REFUTED, basis=f"{promise.basis}; {many}")
+        if self.centering is None and self.fallback is None:
+            return promise
+        means = f"mean ratings of {self.axis}s, which predictions use without noise"
+        return replace(promise, not_covered=(*promise.not_covered, means))
 
     def _check(self, data: Interactions) -> None:
         for name, allowed in (
@@ -351,60 +360,21 @@ class NeighborModel(Recommender):
 
         What was drawn is not kept: a loaded model draws anew.
         """
-        from discreet.data.readers import write
-
         self._require_fitted()
-        target = Path(folder)
-        if pl.Object in (self._data.items.series.dtype, self._data.users.series.dtype):
-            raise UsageError("a saved model names its items and users: their ids must be numbers or text.")
-        if target.exists() and not (overwrite and (target / "model.json").is_file()):
-            raise ReleaseError(
-                f"{target} is there already{' and is no model' if overwrite else ''}.",
-                remedy="Choose another folder" + ("." if overwrite else ", or overwrite=True."),
-            )
-        described = {
-            "model": self.name,
-            "warning": WARNING,
-            "config": self.config(),
-            "guarantee": None if self.guarantee_ is None else self.guarantee_.to_json(),
-        }
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # Aside first, so that a model is there whole or not at all.
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as aside:
-                made = Path(aside) / "model"
-                made.mkdir()
-                write(self._data, made / "records")
-                text = json.dumps(described, indent=2, ensure_ascii=False)
-                (made / "model.json").write_text(text + "\n", encoding="utf-8")
-                if target.exists():
-                    shutil.move(target, Path(aside) / "old")
-                shutil.move(made, target)
-        except OSError as error:
-            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
-        return target
+        promise = None if self.guarantee_ is None else self.guarantee_.to_json()
+        described = {"model": self.name, "config": self.config(), "guarantee": promise}
+        return save_with_records(folder, described, self._data, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a model with its records and learn from them again; nothing is charged a second time."""
-        from discreet.data.readers import read
-
-        path = Path(folder)
+        described, data = load_with_records(folder, cls.name)
         try:
-            described = json.loads((path / "model.json").read_text(encoding="utf-8"))
-            name, config, promise = described["model"], described["config"], described["guarantee"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ReleaseError(f"{folder} holds no {cls.name} model: {error}.") from error
-        if name != cls.name:
-            raise ReleaseError(f"{folder} holds {name!r}, not {cls.name!r}.")
-        try:
-            model = cls(**config)
+            promise = described["guarantee"]
+            model = cls(**described["config"])
             guarantee = None if promise is None else Guarantee.from_json(promise)
-        except (TypeError, UsageError) as error:
-            raise ReleaseError(f"{path / 'model.json'} is damaged: {error}.") from error
-        data = read(path / "records")
-        if not isinstance(data, Interactions):
-            raise ReleaseError(f"{path / 'records'} holds no records of who touched what.")
+        except (KeyError, TypeError, UsageError) as error:
+            raise ReleaseError(f"the description of the model in {folder} is damaged: {error}.") from error
         model._learn(data, guarantee)
         return model
 

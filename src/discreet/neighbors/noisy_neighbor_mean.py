@@ -8,10 +8,9 @@ M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 201
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from threading import Lock
@@ -27,6 +26,15 @@ from discreet.data.scales import RatingScale
 from discreet.errors import BudgetError, ReleaseError, UsageError
 from discreet.neighbors.item_means import ItemMeans, item_sums
 from discreet.neighbors.pair_likeness import Likeness, Raters
+from discreet.neighbors.questions import (
+    Answers,
+    Key,
+    Recipient,
+    answers_of,
+    answers_table,
+    question_key,
+    strangers,
+)
 from discreet.privacy.bounding import BoundedSums, distinct_items, require_catalog
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -45,18 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["NoisyNeighborMean", "neighbor_sums"]
 
 BITS = 20
-
-Key = tuple[str, Hashable]
-
-
-@dataclass(frozen=True)
-class _Recipient:
-    """Who asks: a user of the records, or somebody with a history."""
-
-    key: Key
-    code: int = field(default=-1, compare=False)
-    items: NDArray[np.int32] | None = field(default=None, compare=False)
-    ratings: NDArray[np.float64] | None = field(default=None, compare=False)
 
 
 @dataclass
@@ -197,7 +193,7 @@ class NoisyNeighborMean(Recommender):
         if pl.Object in (data.items.series.dtype, data.users.series.dtype):
             raise UsageError("a saved model names items and users: their ids must be numbers or text.")
 
-    def _build(self, release: Release, answers: dict[tuple[Key, int], int], asked: int) -> None:
+    def _build(self, release: Release, answers: Answers, asked: int) -> None:
         self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.scale_ = RatingScale.of(release.parameters["scale"])
@@ -276,8 +272,9 @@ class NoisyNeighborMean(Recommender):
             seen = np.isin(codes, recipient.items) if exclude_seen else np.zeros(codes.size, dtype=bool)
             order = np.flatnonzero(~seen)[np.argsort(-row[~seen], kind="stable")[:n]]
             best = {"item_id": self.items_.take(codes[order]), "score": row[order], "rank": np.arange(order.size) + 1}
-            owner = pl.Series("user_id", [recipient.key[1]] * order.size, dtype=self._user_type)
-            tables.append(pl.DataFrame(best if history is not None else {"user_id": owner, **best}))
+            if history is None:
+                best = {"user_id": pl.Series([recipient.key[1]] * order.size, dtype=self._user_type), **best}
+            tables.append(pl.DataFrame(best))
         if tables:
             return pl.concat(tables)
         types = {"user_id": self._user_type, "item_id": self.items_.series.dtype, "score": pl.Float64, "rank": pl.Int64}
@@ -303,62 +300,54 @@ class NoisyNeighborMean(Recommender):
         return pl.DataFrame({"user_id": users, "item_id": self.items_.take(item), "score": scores})
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        return self._scored(self._of_rows(rows), np.arange(len(self.items_), dtype=np.int32))
+        return self._scored(strangers(rows), np.arange(len(self.items_), dtype=np.int32))
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        people = self._of_rows(rows)
+        people = strangers(rows)
         return self._ask([(people[r], int(code)) for r, code in zip(row, item, strict=True)])
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         raise UsageError("this model compares users, not items.", remedy="Take PrivateItemKNN.")
 
-    def _scored(self, recipients: Sequence[_Recipient], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _scored(self, recipients: Sequence[Recipient], codes: NDArray[np.int32]) -> NDArray[np.float64]:
         asked = [(recipient, int(code)) for recipient in recipients for code in codes]
         return self._ask(asked).reshape(len(recipients), codes.size)
 
-    def _users(self, users: Iterable[Hashable] | None) -> list[_Recipient]:
+    def _users(self, users: Iterable[Hashable] | None) -> list[Recipient]:
         """Users as recipients; without records only by name, for what is answered already."""
         if users is None:
             raise UsageError("say either whom to recommend to or which history to go by.")
         wanted = list(dict.fromkeys([users] if isinstance(users, str) else users))
         if self._raters is None:
-            return [_Recipient(("user", user)) for user in wanted]
+            return [Recipient(("user", user)) for user in wanted]
         codes = self._raters.users.encode(wanted).tolist() if wanted else []
         names = self._raters.users.decode(codes)
         return [
-            _Recipient(("user", user), code, *self._raters.row(code)) for user, code in zip(names, codes, strict=True)
+            Recipient(("user", user), code, *self._raters.row(code)) for user, code in zip(names, codes, strict=True)
         ]
 
     @property
     def _user_type(self) -> pl.DataType | None:
         return None if self._raters is None else self._raters.users.series.dtype
 
-    def _strangers(self, users: object, history: Mapping[Any, float] | Sequence[Any]) -> list[_Recipient]:
+    def _strangers(self, users: object, history: Mapping[Any, float] | Sequence[Any]) -> list[Recipient]:
         if users is not None:
             raise UsageError("say either whom to recommend to or which history to go by.")
         rows, _ = self._histories(None, history)
-        return self._of_rows(rows)
+        return strangers(rows)
 
-    def _of_rows(self, rows: csr_array) -> list[_Recipient]:
-        people = []
-        for begin, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-            items, ratings = rows.indices[begin:end].astype(np.int32), rows.data[begin:end].astype(np.float64)
-            key = json.dumps([[int(i), float(r)] for i, r in zip(items, ratings, strict=True)])
-            people.append(_Recipient(("history", key), -1, items, ratings))
-        return people
-
-    def _ask(self, asked: Sequence[tuple[_Recipient, int]]) -> NDArray[np.float64]:
+    def _ask(self, asked: Sequence[tuple[Recipient, int]]) -> NDArray[np.float64]:
         """Answers in stars; new questions are paid for, all of them or none."""
         with self._lock:
-            new = list(dict.fromkeys(question for question in asked if _key(question) not in self._answers))
+            new = list(dict.fromkeys(question for question in asked if question_key(question) not in self._answers))
             if new:
                 self._draw(new)
-            steps = np.array([self._answers[_key(question)] for question in asked], dtype=np.int64)
+            steps = np.array([self._answers[question_key(question)] for question in asked], dtype=np.int64)
         centers = self.centers_[np.array([item for _, item in asked], dtype=np.int64)]
         mean = centers + steps / (2**BITS * self.k)
         return np.clip(mean, float(self.scale_.low), float(self.scale_.high))
 
-    def _draw(self, new: Sequence[tuple[_Recipient, int]]) -> None:
+    def _draw(self, new: Sequence[tuple[Recipient, int]]) -> None:
         raters = self._raters
         if raters is None:
             raise UsageError(
@@ -380,9 +369,9 @@ class NoisyNeighborMean(Recommender):
         with charged(self._ledger, raters.data, promise, mechanism=self.name, parameters=self.config()):
             self.asked_ += len(new)
             noisy = LaplaceMechanism(epsilon).release(sums)
-        self._answers.update({_key(question): int(value) for question, value in zip(new, noisy, strict=True)})
+        self._answers.update({question_key(question): int(value) for question, value in zip(new, noisy, strict=True)})
 
-    def _sums(self, raters: Raters, recipient: _Recipient) -> NDArray[np.int64]:
+    def _sums(self, raters: Raters, recipient: Recipient) -> NDArray[np.int64]:
         """For every item, what the recipient's neighbors think of it: secret."""
         assert recipient.items is not None
         assert recipient.ratings is not None
@@ -413,21 +402,12 @@ class NoisyNeighborMean(Recommender):
         """Write the item means and all answers into a folder, which is the curator's: answers belong to who asked."""
         self._require_fitted()
         with self._lock:
-            keys = list(self._answers)
-            answers = pl.DataFrame(
-                {
-                    "kind": pl.Series([kind for (kind, _), _ in keys], dtype=pl.String),
-                    "who": pl.Series([json.dumps(who) for (_, who), _ in keys], dtype=pl.String),
-                    "item": pl.Series([item for _, item in keys], dtype=pl.Int64),
-                    "steps": pl.Series(list(self._answers.values()), dtype=pl.Int64),
-                }
-            )
             release = Release(
                 kind=self.name,
                 guarantee=self.release_.guarantee,
                 mechanism=self.name,
                 parameters={**self.release_.parameters, "asked": self.asked_},
-                parts={**self.release_.parts, "answers": answers},
+                parts={**self.release_.parts, "answers": answers_table(self._answers)},
                 dataset=self.release_.dataset,
             )
         return release.save(folder, overwrite=overwrite)
@@ -438,10 +418,7 @@ class NoisyNeighborMean(Recommender):
         if release.kind != cls.name:
             raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
         model = cls(**{field.name: release.parameters[field.name] for field in fields(cls)})
-        answers = {
-            ((kind, json.loads(who)), item): steps for kind, who, item, steps in release.table("answers").iter_rows()
-        }
-        model._build(release, answers, int(release.parameters["asked"]))
+        model._build(release, answers_of(release.table("answers")), int(release.parameters["asked"]))
         model.records_ = None
         return model
 
@@ -458,7 +435,3 @@ def neighbor_sums(
     steps = np.clip(steps, -bound, bound)
     # Whole numbers below 2^53 in all: adding them as floats makes no error.
     return np.bincount(near.indices, weights=steps, minlength=centers.size).astype(np.int64)
-
-
-def _key(question: tuple[_Recipient, int]) -> tuple[Key, int]:
-    return question[0].key, question[1]
