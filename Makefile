@@ -58,7 +58,7 @@ test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -q
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
 bench: $(VENV)/.test

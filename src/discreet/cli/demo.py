@@ -10,18 +10,21 @@ import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text, working
 from discreet.cli.options import AsJson
+from discreet.cli.report import Report
 from discreet.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.attacks import AttackReport
     from discreet.data import Interactions
     from discreet.privacy import Release
+    from discreet.recommender import Recommender
 
 __all__ = ["demo"]
 
 MARK = "made-by-discreet-demo"
-EPSILON, CAP = "1/2", 30
+EPSILON, CAP, PERSON = "1/2", 30, "u17"
 
 
 def demo(
@@ -30,36 +33,49 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Private counts and a private top-10 of invented film fans: what came out, what it cost, what was promised.
+    """Private counts, a top-10 and recommendations of invented film fans: what came out, what it cost, and why.
 
     [bold]Example[/bold]: discreet demo --out demo
     """
     from discreet import counting
     from discreet.data import synthetic
+    from discreet.neighbors import KNN, PrivateItemKNN
     from discreet.privacy import Ledger
 
     _prepare(out)
     with working("inventing people who watch films"):
         films = synthetic.films(seed=7)
     ledger = Ledger(out / "budget.db")
-    ledger.open(films, epsilon=2, delta="1e-6", unit="user", name="films")
+    ledger.open(films, epsilon=3, delta="1e-6", unit="user", name="films")
 
     counts = counting.item_counts(films, epsilon=EPSILON, cap=CAP, ledger=ledger)
     counts.save(out / "counts")
     top = counting.top_items(films, 10, epsilon=EPSILON, ledger=ledger)
     top.save(out / "top")
+    with working("fitting two recommenders"):
+        plain = KNN(k=20).fit(films)
+        private = PrivateItemKNN(epsilon=1, delta="1e-6").fit(films, ledger=ledger)
+    private.save(out / "model")
+    lists = {name: _titles(films, model) for name, model in (("plain", plain), ("private", private))}
+    with working("attacking both with invented users"):
+        attack = _attacked(films)
     refusal = _refused(lambda: counting.item_counts(films, epsilon=5, cap=CAP, ledger=ledger))
     statement = ledger.statement(films)
 
     compared = _compared(films, counts)
     found = _shared_with_truth(films, top)
-    report = _report(films, counts, top, compared, found, refusal, str(statement)).save(out / "report.html")
+    report = _report(films, counts, top, compared, found)
+    _add_recommendations(report, private, lists, attack)
+    _add_costs(report, refusal, str(statement))
+    page = report.save(out / "report.html")
     if as_json:
         answer_json(
             {
-                "report": str(report),
+                "report": str(page),
                 "counts": {"folder": str(out / "counts"), "guarantee": counts.guarantee.to_json()},
                 "top": {"folder": str(out / "top"), "guarantee": top.guarantee.to_json(), "truly_in_top_10": found},
+                "model": {"folder": str(out / "model"), "guarantee": str(private.guarantee), "lists": lists},
+                "attack": attack.to_json(),
                 "refusal": refusal,
                 "statement": statement.to_json(),
             }
@@ -80,10 +96,22 @@ def demo(
         top.table("top").select("rank", "title").rows(),
         numbers=["rank"],
     )
+    answer_table(
+        f"Recommended to {PERSON}, without and with privacy (ε = 1, δ = 1e-6)",
+        ["rank", "item neighbors", "private item neighbors"],
+        [(place + 1, *titles) for place, titles in enumerate(zip(*lists.values(), strict=True))],
+        numbers=["rank"],
+    )
+    answer_table(
+        f"What {attack.rows[0].sybils} invented users find out about a person of whom they know 8 ratings",
+        ["model", "ratings found", "found anyway, without that person"],
+        [(row.model, f"{row.exact_present:.0%}", f"{row.exact_absent:.0%}") for row in attack.rows],
+        numbers=["ratings found", "found anyway, without that person"],
+    )
     answer_text(f"Promised for the counts:\n{counts.guarantee}\n")
     answer_text(f"A request that is too large costs nothing:\n{refusal}\n")
     answer_text(f"{statement}\n")
-    answer_text(f"Open {report} in a browser.")
+    answer_text(f"Open {page} in a browser.")
 
 
 def _prepare(out: Path) -> None:
@@ -136,11 +164,7 @@ def _report(
     top: Release,
     compared: pl.DataFrame,
     found: int,
-    refusal: str,
-    statement: str,
-) -> Any:
-    from discreet.cli.report import Report
-
+) -> Report:
     noise = counts.parameters["noise_95"]
     report = Report(
         "What everybody watched, and what nobody told",
@@ -162,6 +186,52 @@ def _report(
     report.text(f"Chosen directly, without releasing counts. {found} of these 10 are truly among the ten most popular.")
     report.table(["rank", "film"], top.table("top").select("rank", "title").rows(), numbers=["rank"])
     report.quote(str(top.guarantee))
+    return report
+
+
+def _titles(films: Interactions, model: Recommender) -> list[str]:
+    best = model.recommend([PERSON], n=8)
+    return films.titles(films.items.encode(best["item_id"]))
+
+
+def _attacked(films: Interactions) -> AttackReport:
+    """Sybils against neighbors of users, as the published attacks have them, and against the private model."""
+    from discreet.attacks import SybilAttack
+    from discreet.neighbors import KNN, PrivateItemKNN
+    from discreet.neighbors.similarity import Similarity
+
+    def plain() -> KNN:
+        likeness = Similarity("cosine", shrinkage=5)
+        return KNN(k=10, axis="user", candidates="all", centering=None, fallback=None, similarity=likeness)
+
+    def private() -> PrivateItemKNN:
+        return PrivateItemKNN(epsilon=1, delta="1e-6")
+
+    return SybilAttack(k=10, known=8).run({"neighbors": plain, "private": private}, films, targets=3, seed=7)
+
+
+def _add_recommendations(
+    report: Report, private: Recommender, lists: dict[str, list[str]], attack: AttackReport
+) -> None:
+    report.heading("Recommendations")
+    report.text(
+        f"What two recommenders suggest to {PERSON}: item neighbors as everybody has them, and item neighbors from one "
+        "noisy release. The second answers anybody, any number of times, at no further cost."
+    )
+    rows = [(place + 1, *titles) for place, titles in enumerate(zip(*lists.values(), strict=True))]
+    report.table(["rank", "item neighbors", "private item neighbors"], rows, numbers=["rank"])
+    report.quote(str(private.guarantee))
+    report.heading("Attacked")
+    report.text(
+        f"An attacker who knows 8 ratings of somebody registers {attack.rows[0].sybils} invented users with them and asks "
+        "for the others. What counts is how much more is found than without that person among the data."
+    )
+    found = [(row.model, f"{row.exact_present:.0%}", f"{row.exact_absent:.0%}") for row in attack.rows]
+    columns = ["model", "ratings found", "found anyway, without that person"]
+    report.table(columns, found, numbers=columns[1:])
+
+
+def _add_costs(report: Report, refusal: str, statement: str) -> None:
     report.heading("What it cost")
     report.text(
         "The ledger was charged before any noise was drawn. A request that did not fit was refused, at no cost:"
@@ -176,7 +246,6 @@ def _report(
         f'release = dc.counting.item_counts(films, epsilon="{EPSILON}", cap={CAP}, ledger=ledger)\n'
         "print(release.guarantee)"
     )
-    return report
 
 
 def _counts_chart(compared: pl.DataFrame, noise: float) -> Any:
