@@ -223,8 +223,8 @@ def _add_recommendations(
     report.quote(str(private.guarantee))
     report.heading("Attacked")
     report.text(
-        f"An attacker who knows 8 ratings of somebody registers {attack.rows[0].sybils} invented users with them and asks "
-        "for the others. What counts is how much more is found than without that person among the data."
+        f"An attacker who knows 8 ratings of somebody registers {attack.rows[0].sybils} invented users with them and "
+        "asks for the others. What counts is how much more is found than without that person among the data."
     )
     found = [(row.model, f"{row.exact_present:.0%}", f"{row.exact_absent:.0%}") for row in attack.rows]
     columns = ["model", "ratings found", "found anyway, without that person"]

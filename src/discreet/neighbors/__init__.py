@@ -2,7 +2,9 @@
 
 from discreet.neighbors import selection
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
+from discreet.neighbors.noisy_neighbor_mean import NoisyNeighborMean
 from discreet.neighbors.private_item_knn import PrivateItemKNN
+from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.neighbors.twins import FullComputation, HashedTwins, TwinIndex, TwinSearch
 
 __all__ = [
@@ -13,7 +15,9 @@ __all__ = [
     "FullComputation",
     "HashedTwins",
     "NaiveExponentialNeighbors",
+    "NoisyNeighborMean",
     "PrivateItemKNN",
+    "ShrunkPNCF",
     "TwinIndex",
     "TwinSearch",
     "UniformNeighbors",

@@ -2,7 +2,8 @@
 
 References
 ----------
-Z. Lu: PhD thesis on neighborhood privacy in collaborative filtering, chapter 5 (the published selection of neighbors).
+Z. Lu: Privacy preserving neighbourhood-based collaborative filtering recommendation algorithms. Thesis, University of
+Adelaide, 2015, chapter 5 (the published selection of neighbors).
 M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 2014 (joint differential privacy).
 """
 
