@@ -147,6 +147,7 @@ def _fill(
     ranks: list[NDArray[np.int32]],
 ) -> None:
     """Offer every pair with a common rater to the lists of both, in whichever thread's set."""
+    from discreet.neighbors.kernels import SUMS
     from discreet.neighbors.list_kernels import EMPTY, LEAST, nearest_by_products, nearest_by_sums
 
     n, threads = profiles.n, len(scores)
@@ -171,9 +172,9 @@ def _fill(
                 *rows, profiles, rule, rank, inverse, products[worker], floors, scores[worker], ranks[worker]
             )
     else:
-        # Whole numbers up to 2²⁴ are exact in 32 bits, and half as much memory is twice as fast.
+        # Whole numbers up to 2²⁴ are exact in 32 bits, and more of these fit into the cache.
         dtype = np.float32 if whole_numbers and largest <= 2**24 else np.float64
-        sums = [np.zeros((n, 4), dtype=dtype) for _ in range(threads)]
+        sums = [np.zeros((n, SUMS), dtype=dtype) for _ in range(threads)]
         tops = [(np.full(n, -np.inf), np.full(n, EMPTY, dtype=np.int32)) for _ in range(threads)]
 
         def work(worker: int, rows: tuple[int, int]) -> None:
