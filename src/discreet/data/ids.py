@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 
-__all__ = ["Codes", "IdMap", "compact", "group_order", "stable_text"]
+__all__ = ["Codes", "IdMap", "compact", "group_order", "id_as_number", "id_as_text", "stable_text"]
 
 Codes = NDArray[np.int32]
 
@@ -313,3 +313,15 @@ def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray
         shape=(codes.size, n_groups),
     ).tocsc()
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
+
+
+def id_as_text(value: object) -> str | None:
+    """Whole numbers and text as text; None for any other id."""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
+
+
+def id_as_number(value: object) -> int | None:
+    """Whole numbers, and text that is one, as numbers; None for any other id."""
+    if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and str(int(value)) == value:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None

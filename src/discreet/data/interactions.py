@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from discreet.data.fingerprints import cut_from, fingerprint_of_records
 from discreet.data.frames import as_frame, as_mask, numeric_column, time_column
-from discreet.data.ids import Codes, IdMap, compact, group_order
+from discreet.data.ids import Codes, IdMap, compact, group_order, id_as_number, id_as_text
 from discreet.data.scales import RatingScale
+from discreet.data.side_tables import aligned, side_table
 from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Interactions:
                     column=column,
                     remedy="Name the columns with user=, item=, rating=, timestamp=, context=.",
                 )
-        catalog, item_table = _side_table(items, item, what="item")
+        catalog, item_table = side_table(items, item, what="item")
         self._assemble(
             users=IdMap(frame[user], what="user"),
             items=catalog or IdMap(frame[item], what="item"),
@@ -170,7 +171,7 @@ class Interactions:
         self.catalog_is_public = catalog_is_public
         self.item_table = item_table
         self.public_user_columns = public_user_columns
-        self.user_table = _aligned(user_table, user_column, users) if user_table is not None else None
+        self.user_table = aligned(user_table, user_column, users) if user_table is not None else None
         if public_user_columns and (self.user_table is None or not public_user_columns <= set(self.user_table.columns)):
             raise UsageError(
                 f"public_user_columns names {sorted(public_user_columns)}, which the table of users does not have."
@@ -368,14 +369,14 @@ class Interactions:
         if isinstance(items, str) and items != "observed":
             raise UsageError(f"a catalog cannot be {items!r}.", remedy='Give the ids, a table, or "observed".')
         seen, codes = compact(self.items, self.item)
-        catalog, table = (seen, None) if isinstance(items, str) else _side_table(items, item, what="item")
+        catalog, table = (seen, None) if isinstance(items, str) else side_table(items, item, what="item")
         if catalog is None:
             raise UsageError("there is no catalog in None.", remedy='Give the ids, a table, or "observed".')
         known = catalog.encode(seen.series, unknown="mark" if unknown == "drop" else "error") >= 0
         if not known.all():
             return self.filter(known[codes], independent=True).with_catalog(items, item=item)
         if table is None and self.item_table is not None:
-            table = _aligned(self.item_table.with_columns(self.items.series.alias(item)), item, catalog)
+            table = aligned(self.item_table.with_columns(self.items.series.alias(item)), item, catalog)
         whole = self._copy()
         whole._set_columns(
             self.users,
@@ -398,7 +399,7 @@ class Interactions:
         """
         if kind not in ("text", "number"):
             raise UsageError(f"ids of kind {kind!r}?", remedy="Choose 'text' or 'number'.")
-        rewritten = [_as_text(i) if kind == "text" else _as_number(i) for i in self.items.ids()]
+        rewritten = [id_as_text(i) if kind == "text" else id_as_number(i) for i in self.items.ids()]
         known = np.array([i is not None for i in rewritten], dtype=bool)
         part = self if known.all() else self.filter(known[self.item], independent=True)
         translation = dict(zip(self.items.ids(), rewritten, strict=True))
@@ -492,16 +493,6 @@ class Interactions:
         return [str(title) for title in self.item_table["title"].gather(np.asarray(codes, dtype=np.int64))]
 
 
-def _as_text(value: object) -> str | None:
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
-
-
-def _as_number(value: object) -> int | None:
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and str(int(value)) == value:
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
-
-
 def _check_ratings(rating: NDArray[np.floating] | None, scale: RatingScale | None) -> None:
     if rating is None:
         if scale is not None:
@@ -526,43 +517,6 @@ def _check_ratings(rating: NDArray[np.floating] | None, scale: RatingScale | Non
                 value=float(rating[row]),
                 remedy="Correct the rating or declare the right scale.",
             )
-
-
-def _side_table(given: Any, column: str, *, what: str) -> tuple[IdMap | None, pl.DataFrame | None]:
-    """The ids of a side table, and the table in their order."""
-    if given is None:
-        return None, None
-    if isinstance(given, IdMap):
-        return given, None
-    if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
-        return IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what), None
-    frame = as_frame(given, [column])
-    if column not in frame.columns:
-        raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
-    ids = IdMap(frame[column], what=what)
-    return ids, _aligned(frame, column, ids)
-
-
-def _aligned(frame: pl.DataFrame, column: str, ids: IdMap) -> pl.DataFrame:
-    """A side table with one row for each id, in code order; rows of others are left out, missing ones are null."""
-    if column not in frame.columns:
-        raise DataError(f"the table of {ids.what}s has no column {column!r}.", column=column)
-    codes = ids.encode(frame[column], unknown="mark")
-    row_of = np.full(len(ids), -1, dtype=np.int64)
-    row_of[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
-    known = int((codes >= 0).sum())
-    if known != int((row_of >= 0).sum()):
-        values, counts = np.unique(codes[codes >= 0], return_counts=True)
-        raise DataError(
-            f"the table of {ids.what}s has {ids.decode([values[np.argmax(counts)]])[0]!r} more than once.",
-            column=column,
-        )
-    index = pl.Series(np.where(row_of < 0, 0, row_of))
-    table = frame.drop(column)[index] if known else frame.drop(column).clear(len(ids))
-    present = pl.Series(row_of >= 0)
-    if known and not present.all():
-        table = table.select(pl.when(present).then(pl.col(name)).alias(name) for name in table.columns)
-    return table
 
 
 def _is_sorted(user: Codes, item: Codes, n_items: int) -> bool:
