@@ -81,6 +81,11 @@ class Recommender(ABC):
         allow_refuted
             Let a published model run whose promise is known not to hold.
         """
+        if not isinstance(data, Interactions):
+            raise UsageError(
+                f"a recommender learns from Interactions, not from {type(data).__name__}.",
+                remedy='Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").',
+            )
         if len(data) == 0:
             raise DataError("there are no records to learn from.")
         self._fit(data, ledger=ledger, allow_refuted=allow_refuted)
@@ -113,7 +118,8 @@ class Recommender(ABC):
         n
             How many; fewer only where fewer exist.
         history
-            Instead of users: the items (with ratings) of one person who need not be in the data.
+            Instead of users: the items (with ratings) of one person who need not be in the data. Ranking may go by the
+            items alone; ``predict`` goes by the ratings.
         exclude_seen
             Leave out what the person has touched.
         items
@@ -128,7 +134,7 @@ class Recommender(ABC):
         if n < 1:
             raise UsageError(f"n = {n} must be at least 1.")
         if users is not None:
-            users = [users] if isinstance(users, str) else list(users)
+            users = list(users) if isinstance(users, Iterable) and not isinstance(users, str) else [users]
         rows, ids = self._histories(users, history)
         allowed = np.zeros(len(self.items_), dtype=bool)
         allowed[slice(None) if items is None else self.items_.encode(list(items))] = True

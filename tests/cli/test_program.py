@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +152,62 @@ def test_wrong_use_and_failures(run, films: Path, arguments: list[str], code: in
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["count", "films.parquet", "--epsilon", "1/4", "--out", "films.parquet/x"],
+        ["count", "films.parquet", "--epsilon", "1/4", "--out", "ok", "--top", "0"],
+        ["count", "films.parquet", "--epsilon", "1e400", "--out", "ok"],
+        ["fit", "films.parquet", "--epsilon", "1/4", "--out", "films.parquet/x"],
+        ["fit", "films.parquet", "--epsilon", "1/4", "--out", "ok", "--option", "k=abc"],
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_spent(run, films: Path, tmp_path: Path, arguments: list[str]) -> None:
+    opened(run)
+    done = run(*arguments, "--ledger", "budget.db")
+    assert done.returncode in (1, 2), done.stdout
+    assert "defect" not in done.stderr
+    assert not (tmp_path / "ok").exists()
+    assert dc.Ledger(tmp_path / "budget.db").statement("films").entries == ()
+
+
+def test_what_was_paid_for_is_not_lost_when_its_place_is_taken(tmp_path: Path) -> None:
+    from discreet.cli.options import saved
+
+    shop = dc.Interactions([("ann", "tea")], items=["tea"])
+    release = dc.counting.item_counts(shop, epsilon=1, cap=1)
+    release.save(tmp_path / "counts")
+    place = saved(release.save, tmp_path / "counts", overwrite=False)
+    assert place != tmp_path / "counts"
+    assert dc.Release.load(place).id == release.id
+
+
+def test_the_program_speaks_the_words_of_the_shell(run, films: Path, tmp_path: Path) -> None:
+    missing = run("count", "films.parquet", "--epsilon", "1", "--ledger", "new.db", "--out", "x")
+    assert "discreet ledger open" in missing.stderr
+    (tmp_path / "twice.csv").write_text("user_id,item_id\nann,tea\nann,tea\n")
+    assert "--duplicates last" in run("data", "describe", "twice.csv").stderr
+    opened_csv = ["ledger", "open", "twice.csv", "--epsilon", "1", "--ledger", "b.db", "--duplicates", "last"]
+    assert run(*opened_csv).returncode == 0
+    assert "no ledger" in run("ledger", "show", "--ledger", "nosuch.db").stderr
+
+
+def test_interrupted_it_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    code = "from discreet.cli import main; main()"
+    sizes = ["--users", "60000", "--items", "5000", "--records", "5000000", "--seed", "1", "--out", "big.parquet"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "data", "generate", "films", *sizes],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bad_lines_are_named(run, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("user_id,item_id,rating\nann,tea,5\nbob,rum,many\n")
     done = run("data", "describe", "bad.csv", "--scale", "1:5")
@@ -180,7 +238,7 @@ def test_list_and_doctor(run) -> None:
     assert any("netflix" in f["name"] for f in listed["formats"])
     health = json.loads(run("doctor", "--json").stdout)
     assert all(health["core"].values())
-    assert "pip install 'discreet[spark]'" in run("doctor").stdout or health["extras"]["spark"]
+    assert "pip install 'discreet[lenskit]'" in run("doctor").stdout or health["extras"]["lenskit"]
 
 
 @pytest.mark.parametrize("world", ["checkins", "tags", "survey"])

@@ -119,6 +119,12 @@ def test_wrong_use(checkers: dc.Interactions, model: PrivateItemKNN, tmp_path: P
         PrivateItemKNN().fit(dc.Interactions([("u", "a", 3)], items=["a"]))
     with pytest.raises(DataError):
         PrivateItemKNN().fit(checkers.emptied())
+    with pytest.raises(UsageError, match="Wrap your table"):
+        PrivateItemKNN().fit([("u", "a", 3)])  # type: ignore[arg-type]
+    for wrong in ({"k": "abc"}, {"cap": 0}, {"head": -1}):
+        with pytest.raises(UsageError, match="whole number"):
+            PrivateItemKNN(**wrong).fit(checkers)  # type: ignore[arg-type]
+    assert model.recommend(4, n=2).height == 2  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="fitted"):
         PrivateItemKNN().recommend([1])
     with pytest.raises(UsageError):

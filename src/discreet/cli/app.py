@@ -50,15 +50,44 @@ def _root(
     """Recommendations that keep secrets."""
 
 
+# What the library says in Python, as it is typed here.
+SPOKEN = {
+    "duplicates='last' (keep the latest) or 'keep' (visits, plays)": "--duplicates last or --duplicates keep",
+    "duplicates='last'": "--duplicates last",
+    "overwrite=True": "--overwrite",
+    "allow_refuted=True": "--allow-refuted",
+    "with scale=": "with --scale LOW:HIGH[:STEP]",
+    'Interactions(…, scale="1:5")': "--scale 1:5",
+    "with user=": "with --column user=NAME",
+    "with item=": "with --column item=NAME",
+    "with format=": "with --format NAME",
+    'ledger.open(data, epsilon=…, delta=…, unit="user")': "discreet ledger open DATA --epsilon … --delta … --ledger …",
+    "ledger.link(data, account)": "discreet ledger link DATA ACCOUNT --ledger …",
+}
+
+
+INTERRUPTED = 130
+"""What the parser of the command line returns when somebody pressed Ctrl-C."""
+
+
+def _as_typed(message: str) -> str:
+    for python, typed in SPOKEN.items():
+        message = message.replace(python, typed)
+    return message
+
+
 def main() -> None:
     """Run the program: 0 done, 1 refused or failed, 2 wrong use; never a traceback."""
     try:
-        app()
+        code = app(standalone_mode=False) or 0
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except DiscreetError as error:
-        note(f"discreet: {error}")
+        note(f"discreet: {_as_typed(str(error))}")
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except KeyboardInterrupt:
-        note("discreet: interrupted; what was finished before is kept.")
+    except (KeyboardInterrupt, typer.Abort):
+        note("discreet: interrupted. What was finished is kept; what was charged stays charged: discreet ledger show.")
         sys.exit(1)
     except BrokenPipeError:
         # The reader of our output has left; say nothing more, not even at exit.
@@ -71,6 +100,10 @@ def main() -> None:
         note(f"discreet: {error.filename or 'the system'}: {error.strerror or error}.")
         sys.exit(1)
     except Exception as error:
+        show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
+        if show is not None and code is not None:  # wrong use, found by the parser of the command line
+            show()
+            sys.exit(code)
         if os.environ.get("DISCREET_TRACEBACK"):
             raise
         note(

@@ -20,8 +20,9 @@ from discreet.cli.options import (
     Scale,
     ledger_at,
     read_interactions,
+    saved,
+    target_for,
 )
-from discreet.errors import ReleaseError, UsageError
 
 __all__ = ["count"]
 
@@ -31,7 +32,7 @@ def count(
     epsilon: Annotated[str, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')],
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the release.")] = None,
     cap: Annotated[int, typer.Option("--cap", help="The most that one user weighs, in records; public.")] = 30,
-    top: Annotated[int, typer.Option("--top", help="How many items to show.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many items to show.")] = 10,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what to expect; spend nothing.")] = False,
     ledger: LedgerPath = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Spend without keeping a book.")] = False,
@@ -61,7 +62,7 @@ def count(
 
     mechanism = ItemCounts.of(epsilon=epsilon, cap=cap)
     book = None if estimate else ledger_at(ledger, unbooked=no_ledger)
-    target = _target(out, overwrite=overwrite) if not estimate else None
+    target = target_for(out, overwrite=overwrite) if not estimate else None
     records = read_interactions(
         data,
         format=format,
@@ -76,7 +77,7 @@ def count(
         return
     with working("counting"):
         release = mechanism.release(records, ledger=book)
-    release.save(target, overwrite=overwrite)
+    target = saved(release.save, target, overwrite=overwrite)
     leaders = best(release, top)
     if as_json:
         answer_json(
@@ -91,24 +92,13 @@ def count(
         return
     shown = ["rank", *(["title"] if "title" in leaders.columns else ["item_id"]), "count"]
     answer_table(
-        f"Most popular, counts ± {release.parameters['noise_95']:,.0f} (95 %)",
+        f"Most popular; noise ± {release.parameters['noise_95']:,.0f} (95 %), nobody weighs more than {cap} records",
         shown,
         leaders.select(shown).rows(),
         numbers=["rank", "count"],
     )
     answer_text(str(release.guarantee))
     note(f"saved in {target}")
-
-
-def _target(out: Path | None, *, overwrite: bool) -> Path:
-    """Where the release goes; found out before anything is spent."""
-    if out is None:
-        raise UsageError("where is the release to go?", remedy="Give --out FOLDER.")
-    if out.exists() and not overwrite:
-        raise ReleaseError(
-            f"{out} is there already; nothing was spent.", remedy="Choose another folder, or --overwrite."
-        )
-    return out
 
 
 def _say_estimate(expected: dict[str, Any], *, as_json: bool) -> None:

@@ -85,7 +85,7 @@ def demo(
     noise = counts.parameters["noise_95"]
     rows = [(r["rank"], r["title"], r["count"], r["true"]) for r in compared.head(10).to_dicts()]
     answer_table(
-        f"Private counts, ε = {EPSILON}, ±{noise:,.0f}",
+        f"Private counts, ε = {EPSILON}: noise ±{noise:,.0f}, and lower because nobody weighs more than {CAP} ratings",
         ["rank", "film", "released", "(true)"],
         rows,
         numbers=["rank", "released", "(true)"],

@@ -21,8 +21,6 @@ EXTRAS = {
     "postgres": ("psycopg", "ledgers in PostgreSQL"),
     "pandas": ("pandas", "tables from and to pandas"),
     "oracle": ("opendp", "a second opinion on noise and maps"),
-    "service": ("fastapi", "the HTTP service"),
-    "spark": ("pyspark", "releases on Apache Spark"),
     "lenskit": ("lenskit", "attacks and audits of LensKit models"),
     "implicit": ("implicit", "attacks and audits of implicit models"),
     "surprise": ("surprise", "attacks and audits of Surprise models"),

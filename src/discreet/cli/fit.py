@@ -22,8 +22,10 @@ from discreet.cli.options import (
     Scale,
     ledger_at,
     read_interactions,
+    saved,
+    target_for,
 )
-from discreet.errors import DataError, ReleaseError, UsageError
+from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,9 +47,7 @@ RecordsPath = Annotated[
 def fit(
     data: DataPath,
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
-    model: Annotated[str, typer.Option("--model", help="Which model; `discreet fit --help` names them.")] = (
-        "private-item-knn"
-    ),
+    model: Annotated[str, typer.Option("--model", help="Which model; they are named above.")] = ("private-item-knn"),
     epsilon: Annotated[str | None, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="The delta that goes with it.")] = None,
     option: Annotated[
@@ -78,22 +78,21 @@ def fit(
         discreet fit films.parquet --model private-item-knn --epsilon 1 --delta 1e-6 --no-ledger --out model/
         discreet recommend model/ --user u17 -n 10
     """
-    book = ledger_at(ledger, unbooked=no_ledger)
-    if out.exists() and not overwrite:
-        raise ReleaseError(f"{out} is there already; nothing was spent.", remedy="Choose another, or --overwrite.")
     recommender = _model(model, {"epsilon": epsilon, "delta": delta}, option or [])
+    book = ledger_at(ledger, unbooked=no_ledger)
+    target = target_for(out, overwrite=overwrite)
     reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}
     records = read_interactions(data, **reading, catalog=catalog, items_public=items_public)
     with working(f"fitting {model}"):
         recommender.fit(records, ledger=book, allow_refuted=allow_refuted)
-    recommender.save(out, overwrite=overwrite)
-    (out / SOURCE).write_text(json.dumps({"data": str(data.absolute()), **reading}), encoding="utf-8")
+    target = saved(recommender.save, target, overwrite=overwrite)
+    (target / SOURCE).write_text(json.dumps({"data": str(data.absolute()), **reading}), encoding="utf-8")
     promise = recommender.guarantee
     if as_json:
-        answer_json({"model": str(out), "guarantee": None if promise is None else promise.to_json()})
+        answer_json({"model": str(target), "guarantee": None if promise is None else promise.to_json()})
     else:
         answer_text("This model promises nothing: it protects nobody." if promise is None else str(promise))
-        note(f"saved in {out}")
+        note(f"saved in {target}; its {SOURCE} tells where your records are: leave that out when you hand it on")
 
 
 def recommend(
@@ -202,6 +201,8 @@ def _answer(best: pl.DataFrame, recommender: Recommender, *, as_json: bool) -> N
     if as_json:
         answer_json(best.to_dicts())
         return
+    if best.is_empty():
+        note("there is nothing to show: no item is left that the model could name.")
     records = recommender.records_ if getattr(recommender, "records_", None) is not None else None
     shown = best
     if records is not None and records.item_table is not None and "title" in records.item_table.columns:

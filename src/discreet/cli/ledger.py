@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson, Format, read_any
-from discreet.errors import UsageError
+from discreet.cli.options import AsJson, Column, Duplicates, Format, Scale, read_any
+from discreet.errors import LedgerError, UsageError
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
@@ -35,6 +35,9 @@ def open_account(
     view: Annotated[str, typer.Option("--view", help="How it is added up: basic, concentrated or pld.")] = "basic",
     name: Annotated[str | None, typer.Option("--name", help="What to call the account.")] = None,
     format: Format = None,
+    column: Column = None,
+    scale: Scale = None,
+    duplicates: Duplicates = None,
     as_json: AsJson = False,
 ) -> None:
     """Open the account of a dataset, once, with its limit.
@@ -43,7 +46,7 @@ def open_account(
     """
     from discreet.privacy import Ledger
 
-    records = read_any(data, format=format)
+    records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
     account = Ledger(ledger).open(
         records, epsilon=epsilon, delta=delta, unit=unit, view=view, name=name or records.name or data.stem
     )
@@ -61,6 +64,8 @@ def show(ledger: Book, as_json: AsJson = False) -> None:
     """
     from discreet.privacy import Ledger
 
+    if "://" not in ledger and not Path(ledger).exists():
+        raise LedgerError(f"there is no ledger {ledger}.", remedy="It is made when its first account is opened.")
     book = Ledger(ledger)
     statements = [book.statement(account.name) for account in book.datasets()]
     if as_json:
@@ -98,6 +103,9 @@ def link(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account that they belong to.")],
     ledger: Book,
     format: Format = None,
+    column: Column = None,
+    scale: Scale = None,
+    duplicates: Duplicates = None,
 ) -> None:
     """Charge new data about the same people to an account that is open already.
 
@@ -105,7 +113,8 @@ def link(
     """
     from discreet.privacy import Ledger
 
-    answer_text(str(Ledger(ledger).link(read_any(data, format=format), account)))
+    records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
+    answer_text(str(Ledger(ledger).link(records, account)))
 
 
 def _account(book: Ledger, given: str, format: str | None) -> Any:

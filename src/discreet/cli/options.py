@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import working
-from discreet.errors import UsageError
+from discreet.cli.console import note, working
+from discreet.errors import ReleaseError, UsageError
 
 if TYPE_CHECKING:
     from discreet.data import Interactions, Table, TagAssignments
@@ -27,6 +30,8 @@ __all__ = [
     "ledger_at",
     "read_any",
     "read_interactions",
+    "saved",
+    "target_for",
 ]
 
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder; `discreet data list` shows formats.")]
@@ -101,6 +106,33 @@ def ledger_at(place: str | None, *, unbooked: bool) -> Ledger | None:
             remedy="Give --ledger FILE (or set DISCREET_LEDGER), or say --no-ledger to spend without a book.",
         )
     return None if place is None else Ledger(place)
+
+
+def target_for(out: Path | None, *, overwrite: bool) -> Path:
+    """Where a result goes. Whether it can be written there is found out before anything is spent."""
+    if out is None:
+        raise UsageError("where is the result to go?", remedy="Give --out FOLDER.")
+    if out.exists() and not overwrite:
+        raise ReleaseError(
+            f"{out} is there already; nothing was spent.", remedy="Choose another folder, or --overwrite."
+        )
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.absolute().parent):
+            pass
+    except OSError as error:
+        raise ReleaseError(f"{out} cannot be written ({error.strerror}); nothing was spent.") from None
+    return out
+
+
+def saved(save: Callable[..., Path], out: Path, *, overwrite: bool) -> Path:
+    """Write what was paid for. If its place was taken meanwhile, it goes beside it: it must not be lost."""
+    try:
+        return save(out, overwrite=overwrite)
+    except ReleaseError as error:
+        beside = out.with_name(f"{out.name}-{uuid.uuid4().hex[:8]}")
+        note(f"discreet: {error.what} It was charged already, so it goes to {beside}.")
+        return save(beside)
 
 
 def _role(text: str) -> tuple[str, str]:

@@ -115,6 +115,9 @@ class PrivateItemKNN(Recommender):
         require_catalog(data, "item neighbors")
         if data.items.series.dtype == pl.Object:
             raise UsageError("a saved model names its items: their ids must be numbers or text.")
+        for name, value in (("k", self.k), ("cap", self.cap), ("head", self.head if self.head is not None else 1)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{name} = {value!r} must be a whole number from 1.")
         rho = rho_for(self.epsilon, self.delta)
         share = as_fraction(self.first_share, "first_share")
         if not 0 < share < 1:

@@ -149,6 +149,11 @@ class BoundedInteractions:
 
 def require_catalog(data: Interactions, what: str) -> None:
     """Refuse to work on the items that happen to occur: which ones do is somebody's secret."""
+    if not isinstance(data, Interactions):
+        raise UsageError(
+            f"{what} are made from Interactions, not from {type(data).__name__}.",
+            remedy='Wrap your table: Interactions(table, user="…", item="…").',
+        )
     if not data.catalog_is_public:
         raise PrivacyError(
             f"{what} need a public list of items; these data only show which items occur, and that is secret.",

@@ -42,13 +42,16 @@ def as_fraction(value: Rational, name: str = "value") -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
-        if isinstance(value, float):
-            return Fraction(repr(float(value)))
-        return Fraction(value.strip() if isinstance(value, str) else value)
+        number = Fraction(
+            repr(float(value)) if isinstance(value, float) else value.strip() if isinstance(value, str) else value
+        )
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise UsageError(
             f"{name} = {value!r} is not a number.", remedy='Write for example 1, 0.5, "1/2" or "1e-6".'
         ) from None
+    if number and not Fraction(1, 10**300) < abs(number) < 10**300:
+        raise UsageError(f"{name} = {value!r} is too large or too small to be meant.")
+    return number
 
 
 def as_positive(value: Rational, name: str = "value") -> Fraction:

@@ -65,6 +65,10 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
         raise UsageError(
             f"{type(data).__name__} is no dataset.", remedy="Give Interactions, TagAssignments or a Table."
         )
+    if path.suffix.lower() in (".xlsx", ".xls", ".json", ".txt", ".gz", ".zip", ".db"):
+        raise UsageError(
+            f"a dataset is not written as {path.suffix}.", remedy="Choose .parquet, .arrow, .csv, .tsv, or a folder."
+        )
     facts, main, sides = _pieces(data, tables=tables)
     writer = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".csv": _csv, ".tsv": _tsv}
     write_file = writer.get(path.suffix.lower())

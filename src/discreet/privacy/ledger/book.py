@@ -138,7 +138,10 @@ class Ledger:
         with self._store.write() as connection:
             self._store.lock(connection, None)
             if existing := self._find(connection, data):
-                raise LedgerError(f"these data have an account already: {existing}.", remedy="Charge that one.")
+                raise LedgerError(
+                    f"these data have an account already: {existing}.",
+                    remedy="Charge that one: an account is opened once.",
+                )
             if existing := self._find(connection, account.name):
                 raise LedgerError(
                     f"other data have an account of that name: {existing}.",
