@@ -75,6 +75,19 @@ def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path
         PrivateItemKNN(epsilon=1, delta="1e-6").fit(checkers, ledger=ledger)
 
 
+@pytest.mark.parametrize(
+    ("model", "scale"),
+    [(PrivateItemKNN(), None), (PrivateItemKNN(epsilon="1e-40"), "1:5"), (PrivateItemKNN(k=0), "1:5")],
+)
+def test_what_cannot_be_fitted_is_not_charged(model: PrivateItemKNN, scale: str | None, tmp_path: Path) -> None:
+    data = dc.Interactions([("u", "a", 3), ("v", "b", 4)], items=["a", "b"], scale=scale, name="two")
+    ledger = dc.Ledger(tmp_path / "budget.db")
+    ledger.open(data, epsilon=2, delta="1e-6", unit="user")
+    with pytest.raises(UsageError):
+        model.fit(data, ledger=ledger)
+    assert ledger.statement(data).entries == ()
+
+
 def test_saved_it_is_a_release_without_anybodys_records(model: PrivateItemKNN, tmp_path: Path) -> None:
     folder = model.save(tmp_path / "model")
     again = load_model(folder)

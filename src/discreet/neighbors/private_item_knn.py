@@ -124,9 +124,9 @@ class PrivateItemKNN(Recommender):
             raise UsageError(f"first_share = {share} must be between 0 and 1.")
         bounded = cap_items(data, self.cap)
         guarantee = self._promise(rho, data.n_items, bounded.caps)
+        first, sums = GaussianMechanism(rho * share), _first_sums(bounded.records)
+        first.check(sums)
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            first = GaussianMechanism(rho * share)
-            sums = _first_sums(bounded.records)
             noisy = first.release(sums).astype(np.float64) * float(sums.step)
             parts: dict[str, Any] = {"first": noisy}
             learned = _First.of(noisy, data, first.standard_deviation(sums))

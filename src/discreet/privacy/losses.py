@@ -13,6 +13,7 @@ J. Dong, A. Roth, W. Su: Gaussian differential privacy. JRSS B 2022.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,7 +45,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(ABC):
     """What one neighboring step can change. Subclasses say in which sense."""
 
     kind: ClassVar[str]
@@ -55,17 +56,17 @@ class Loss:
             if not isinstance(value, int | Fraction) or value < 0:
                 raise UsageError(f"{name} = {value!r} of a {self.kind} loss must be a rational number from 0.")
 
+    @abstractmethod
     def epsilon_at(self, delta: Fraction) -> Fraction:
         """The least epsilon this loss is known to stay within at that delta, rounded up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def for_group(self, steps: int) -> Loss:
         """The loss over so many neighboring steps."""
-        raise NotImplementedError
 
+    @abstractmethod
     def concentrated(self) -> Concentrated | None:
         """The same loss as zCDP, or None where there is no such bound."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         fields = {name: str(value) for name, value in vars(self).items()}
@@ -275,7 +276,10 @@ def _largest(allowed: Callable[[float], bool]) -> Fraction:
         if middle in (low, high):
             break
         low, high = (middle, high) if allowed(middle) else (low, middle)
-    return round_down(low * (1 - 1e-12))
+    largest = round_down(low * (1 - 1e-12))
+    if largest <= 0:
+        raise UsageError("a budget this small leaves nothing to spend.", remedy="Choose a larger epsilon or delta.")
+    return largest
 
 
 def _epsilon_of_rho(rho: float, delta: float) -> Fraction:
