@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from discreet.data import Interactions, Table, TagAssignments, splits, synthetic
-from discreet.data.synthetic.city import HABIT, WEEKDAYS
+from discreet.data.calendar import WEEKDAYS
+from discreet.data.synthetic.city import HABIT
 from discreet.data.synthetic.names import GENRES
 from discreet.errors import UsageError
 

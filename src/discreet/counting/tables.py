@@ -8,12 +8,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.counting.contexts import Context
 from discreet.data.interactions import Interactions
 
-__all__ = ["catalog_table"]
+__all__ = ["catalog_table", "edge_table"]
 
 
-def catalog_table(data: Interactions, codes: NDArray[np.int64] | None = None, **columns: NDArray[Any]) -> pl.DataFrame:
+def catalog_table(
+    data: Interactions, codes: NDArray[np.int64] | None = None, **columns: NDArray[Any] | pl.Series
+) -> pl.DataFrame:
     """A table of items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
     which = np.arange(data.n_items) if codes is None else codes
     ids = data.items.take(which)
@@ -22,3 +25,19 @@ def catalog_table(data: Interactions, codes: NDArray[np.int64] | None = None, **
     if data.item_table is not None and "title" in data.item_table.columns:
         named["title"] = data.titles(which)
     return pl.DataFrame({**named, **columns})
+
+
+def edge_table(data: Interactions, contexts: tuple[Context, ...], count: NDArray[np.float64]) -> pl.DataFrame:
+    """One row for each item and combination of context values, items in catalog order, the last context fastest."""
+    places = 1
+    for context in contexts:
+        places *= len(context.values)
+    items = np.repeat(np.arange(data.n_items), places)
+    columns: dict[str, pl.Series] = {}
+    inner = places
+    for context in contexts:
+        inner //= len(context.values)
+        outer = data.n_items * places // (inner * len(context.values))
+        codes = np.tile(np.repeat(np.arange(len(context.values), dtype=np.uint32), inner), outer)
+        columns[context.name] = pl.Series(codes).cast(pl.Enum(context.values))
+    return catalog_table(data, items, **columns, count=count.ravel())

@@ -26,6 +26,7 @@ __all__ = [
     "Choice",
     "cap_items",
     "cap_records",
+    "check_cap",
     "clip_l2",
     "clip_ratings",
     "distinct_item_counts",
@@ -170,7 +171,7 @@ def cap_records(data: Interactions, cap: int, *, choice: Choice = "random") -> B
 
     Ties of time go by item, an order that no other user can change.
     """
-    _check_cap(cap)
+    check_cap(cap)
     return BoundedInteractions(
         records=data.filter(_chosen_records(data, cap, choice), independent=True),
         most_records=cap,
@@ -238,7 +239,7 @@ def weigh(data: Interactions, cap: int, *, bits: int = GRID_BITS) -> BoundedSums
     What ``cap`` random records of each user would give on average, without the chance. Of T records each weighs
     ⌊2^bits·cap/T⌋ steps, so a user weighs at most cap·2^bits in all: rounding down keeps the bound exact.
     """
-    _check_cap(cap)
+    check_cap(cap)
     require_catalog(data, "item counts")
     _check_bits(bits)
     counts = np.maximum(data.records_per_user, 1)
@@ -389,7 +390,7 @@ def _chosen(choice: Choice) -> str:
     return "at random" if choice == "random" else "most recent"
 
 
-def _check_cap(cap: int) -> None:
+def check_cap(cap: int) -> None:
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= 10**9:
         raise UsageError(f"cap = {cap!r} must be a whole number of records, at least 1.")
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.calendar import WEEKDAYS
 from discreet.data.ids import Codes
 from discreet.data.interactions import Interactions
 from discreet.data.splits import seeded
@@ -22,11 +23,9 @@ from discreet.data.synthetic.drawing import (
 )
 from discreet.data.synthetic.names import PLACE_KINDS, place_names
 
-__all__ = ["WEEKDAYS", "CheckinTruth", "checkin_world", "checkins"]
+__all__ = ["CheckinTruth", "checkin_world", "checkins"]
 
 Floats = NDArray[np.floating]
-
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 # Share of the visits on each day from Monday to Sunday, usual hour, share of the places, and draw beside other kinds.
 _KINDS: dict[str, tuple[tuple[int, ...], int, float, float]] = {
