@@ -90,3 +90,18 @@ class TestPrivateItemKNN(RecommenderConformance):
 
     def make_model(self) -> Recommender:
         return PrivateItemKNN(epsilon=8, k=5)
+
+
+class TestPurePrivateItemKNN(TestPrivateItemKNN):
+    def make_model(self) -> Recommender:
+        return PrivateItemKNN(epsilon=50, delta=0, k=5)
+
+
+class TestRatingLevelPrivateItemKNN(TestPrivateItemKNN):
+    def make_model(self) -> Recommender:
+        return PrivateItemKNN(epsilon=8, k=5, unit="rating")
+
+
+class TestPureRatingLevelPrivateItemKNN(TestPrivateItemKNN):
+    def make_model(self) -> Recommender:
+        return PrivateItemKNN(epsilon=8, delta=0, k=5, unit="rating")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,11 @@ import pytest
 import discreet as dc
 from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
 from discreet.neighbors import PrivateItemKNN
+from discreet.privacy.losses import Pure
+from discreet.privacy.units import Unit
 from discreet.recommender import load_model
+
+Weight = Callable[[np.ndarray], np.ndarray]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +34,7 @@ def checkers() -> dc.Interactions:
 
 @pytest.fixture(scope="module")
 def model(checkers: dc.Interactions) -> PrivateItemKNN:
-    return PrivateItemKNN(epsilon=20, delta="1e-6", k=15).fit(checkers)
+    return PrivateItemKNN(epsilon=500, delta="1e-6", k=15).fit(checkers)
 
 
 def test_it_finds_the_two_tastes(model: PrivateItemKNN) -> None:
@@ -52,15 +58,106 @@ def test_a_stranger_costs_nothing_and_is_served_like_a_user(model: PrivateItemKN
     assert stranger["item_id"].to_list() == model.recommend([4], n=5)["item_id"].to_list()
 
 
-def test_without_noise_it_is_the_model_without_noise(checkers: dc.Interactions) -> None:
-    """ε → ∞: offsets and co-occurrence come out as plain sums over users would give them."""
-    model = PrivateItemKNN(epsilon=10**9, delta="1e-6", head=40, cap=100).fit(checkers)
-    counts = checkers.records_per_user[checkers.user]
-    weights = np.bincount(checkers.item, 1 / np.sqrt(counts), 40)
-    np.testing.assert_allclose(model.popularity_, weights, rtol=1e-3)
-    touched = checkers.csr.astype(bool).astype(float).toarray()
-    together = (touched / touched.sum(axis=1, keepdims=True)).T @ touched
-    np.testing.assert_allclose(model.release_.array("co_counts"), together, atol=2e-3)
+VARIANTS: list[dict[str, Any]] = [
+    {"delta": "1e-6"},
+    {"delta": 0},
+    {"delta": "1e-6", "unit": "rating"},
+    {"delta": 0, "unit": "rating"},
+]
+
+
+@pytest.mark.parametrize(
+    ("variant", "weight_of_item", "weight_of_pair"),
+    [
+        (VARIANTS[0], lambda n: n**-0.5, lambda n: 1 / n),
+        (VARIANTS[1], lambda n: 1 / n, lambda n: 2 / n**2),
+        (VARIANTS[2], lambda n: n**0.0, lambda n: n**-0.5),
+        (VARIANTS[3], lambda n: n**0.0, lambda n: 1 / n),
+    ],
+)
+def test_without_noise_it_is_the_model_without_noise(
+    checkers: dc.Interactions, variant: dict[str, Any], weight_of_item: Weight, weight_of_pair: Weight
+) -> None:
+    """ε → ∞: popularity, offsets, co-occurrence and products come out as plain sums over users would give them."""
+    some = checkers.filter((checkers.user + checkers.item) % 5 != 0)  # so that histories differ in length
+    model = PrivateItemKNN(epsilon=10**9, head=40, **variant).fit(some)
+    counts = some.records_per_user.astype(float)
+    assert counts.min() < counts.max()
+    np.testing.assert_allclose(
+        model.popularity_, np.bincount(some.item, weight_of_item(counts)[some.user], 40), rtol=1e-3
+    )
+    touched = some.csr.astype(bool).astype(float).toarray()
+    together = (touched * weight_of_pair(counts)[:, None]).T @ touched
+    np.testing.assert_allclose(model.release_.array("co_counts"), together, rtol=1e-4, atol=1e-4)
+    ratings = np.where(touched > 0, some.csr.toarray() - model.offsets_, 0)
+    if variant.get("unit") == "rating":
+        means = np.bincount(some.item, some.rating, 40) / np.bincount(some.item, minlength=40)
+        assert some.rating is not None
+        assert model.level_ == pytest.approx(float(some.rating.mean()), abs=1e-3)
+        np.testing.assert_allclose(model.level_ + model.offsets_, means, atol=1e-2)
+        levels = np.full(counts.size, model.level_)
+    else:
+        levels = ratings.sum(axis=1) / counts
+    relative = np.where(touched > 0, np.clip((ratings - levels[:, None]) / 2, -1, 1), 0)
+    products = (relative * weight_of_pair(counts)[:, None]).T @ relative
+    np.testing.assert_allclose(model.release_.array("products"), products, rtol=0.02, atol=0.05)
+
+
+@pytest.mark.parametrize("variant", VARIANTS[1:])
+def test_every_variant_finds_the_two_tastes_and_survives_the_disk(
+    checkers: dc.Interactions, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    model = PrivateItemKNN(epsilon=500, k=15, **variant).fit(checkers)
+    assert model.ranking_ == "neighbors"
+    best = model.recommend([4, 7], n=5)
+    assert (best["item_id"] % 2 == (best["user_id"] == 7)).all()
+    own, other = model.predict([12, 13], history={0: 5, 2: 5, 4: 5, 1: 1})["score"]
+    assert own > other
+    again = load_model(model.save(tmp_path / "model"))
+    assert again.config() == model.config()
+    assert again.guarantee == model.guarantee
+    history = {0: 5.0, 2: 4.0}
+    assert again.recommend(history=history, n=7).equals(model.recommend(history=history, n=7))
+    assert again.predict([6, 7], history=history).equals(model.predict([6, 7], history=history))
+
+
+def test_pure_epsilon_is_charged_as_it_is(checkers: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "budget.db")
+    ledger.open(checkers, epsilon=1, unit="user")
+    model = PrivateItemKNN(epsilon=1, delta=0).fit(checkers, ledger=ledger)
+    assert model.guarantee is not None
+    assert model.guarantee.loss == Pure(Fraction(1))
+    assert model.guarantee.unit == Unit("user")
+    assert ledger.statement(checkers).spent.epsilon == 1
+
+
+def test_one_rating_is_a_unit_of_its_own(checkers: dc.Interactions, tmp_path: Path) -> None:
+    """An account for records takes it as it is, a user's promise at two steps, and one for users refuses it."""
+    ledger = dc.Ledger(tmp_path / "records.db")
+    ledger.open(checkers, epsilon=3, unit="record")
+    model = PrivateItemKNN(epsilon=1, delta=0, unit="rating").fit(checkers, ledger=ledger)
+    assert model.guarantee is not None
+    assert model.guarantee.unit == Unit("record")
+    assert model.guarantee.caps == ()
+    assert "who the users are" in model.guarantee.not_covered
+    assert ledger.statement(checkers).spent.epsilon == 1
+    PrivateItemKNN(epsilon=1, delta=0).fit(checkers, ledger=ledger)
+    assert ledger.statement(checkers).spent.epsilon == 3
+    users = dc.Ledger(tmp_path / "users.db")
+    users.open(checkers, epsilon=3, delta="1e-6", unit="user")
+    with pytest.raises(PrivacyError, match="one record"):
+        PrivateItemKNN(epsilon=1, unit="rating").fit(checkers, ledger=users)
+    assert users.statement(checkers).entries == ()
+
+
+def test_where_one_rating_is_the_unit_nothing_may_push_another_out(checkers: dc.Interactions) -> None:
+    with pytest.raises(UsageError, match="push an old one out"):
+        PrivateItemKNN(unit="rating", cap=20).fit(checkers)
+    visits = dc.Interactions([("u", "a"), ("u", "a")], items=["a", "b"], duplicates="keep")
+    with pytest.raises(UsageError, match="several records"):
+        PrivateItemKNN(unit="rating").fit(visits)
+    with pytest.raises(UsageError, match="'household'"):
+        PrivateItemKNN(unit="household").fit(checkers)
 
 
 def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path: Path) -> None:
@@ -77,7 +174,13 @@ def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path
 
 @pytest.mark.parametrize(
     ("model", "scale"),
-    [(PrivateItemKNN(), None), (PrivateItemKNN(epsilon="1e-40"), "1:5"), (PrivateItemKNN(k=0), "1:5")],
+    [
+        (PrivateItemKNN(), None),
+        (PrivateItemKNN(epsilon="1e-40"), "1:5"),
+        (PrivateItemKNN(epsilon="1e-40", delta=0), "1:5"),
+        (PrivateItemKNN(epsilon="1e-5", delta=0, first_share="999/1000"), "1:5"),
+        (PrivateItemKNN(k=0), "1:5"),
+    ],
 )
 def test_what_cannot_be_fitted_is_not_charged(model: PrivateItemKNN, scale: str | None, tmp_path: Path) -> None:
     data = dc.Interactions([("u", "a", 3), ("v", "b", 4)], items=["a", "b"], scale=scale, name="two")
@@ -118,9 +221,10 @@ def test_few_users_are_ranked_by_popularity_and_it_says_so() -> None:
     assert PrivateItemKNN(epsilon="1/10").fit(films).ranking_ == "popularity"
 
 
-def test_plays_without_ratings() -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_plays_without_ratings(variant: dict[str, Any]) -> None:
     rows = [(u, i) for u in range(300) for i in range(u % 2, 20, 2)]
-    model = PrivateItemKNN(epsilon=20).fit(dc.Interactions(rows, items=range(20)))
+    model = PrivateItemKNN(epsilon=200, **variant).fit(dc.Interactions(rows, items=range(20)))
     assert (model.recommend(history=[0, 2], n=4)["item_id"] % 2 == 0).all()
     assert model.predict([3], history=[0])["score"].null_count() == 1
 
@@ -140,8 +244,8 @@ def test_wrong_use(checkers: dc.Interactions, model: PrivateItemKNN, tmp_path: P
     assert model.recommend(4, n=2).height == 2  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="fitted"):
         PrivateItemKNN().recommend([1])
-    with pytest.raises(UsageError):
-        PrivateItemKNN(delta=0).fit(checkers)
+    with pytest.raises(UsageError, match="delta"):
+        PrivateItemKNN(delta=-1).fit(checkers)
     with pytest.raises(UsageError):
         model.recommend()
     with pytest.raises(UsageError):

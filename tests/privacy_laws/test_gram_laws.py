@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet.data import Interactions
-from discreet.neighbors import private_item_knn as module
+from discreet.neighbors.item_gram import item_gram
+from discreet.neighbors.item_statistics import ItemStatistics, item_statistics_sums
 from discreet.privacy import gram as gram_module
 from discreet.privacy.gram import BoundedGram, GramMechanism
 from discreet.privacy.units import Unit
@@ -33,23 +35,28 @@ def world(*people: dict[str, int]) -> Interactions:
     return Interactions(rows, items=ITEMS, scale="1:5")
 
 
-def first_of(data: Interactions):
+def first_of(data: Interactions) -> Iterator[ItemStatistics]:
     """What the first release would tell if there were no noise, and something far from it."""
-    sums = module._first_sums(data)
+    sums = item_statistics_sums(data, unit=Unit("user"), norm=2)
     for shift in (0.0, 3.0, -3.0):
-        yield module._First.of(sums.values.astype(np.float64) * float(sums.step) + shift, data, 0.5)
+        noisy = sums.values.astype(np.float64) * float(sums.step) + shift
+        yield ItemStatistics.read(noisy, unit=Unit("user"), ends=(1.0, 5.0), noise=0.5)
+
+
+def gram_of(data: Interactions, first: ItemStatistics) -> BoundedGram:
+    return item_gram(data, first, np.arange(3, dtype=np.int32), unit=Unit("user"), norm=2)
 
 
 def test_one_history_keeps_within_the_bounds_of_both_releases() -> None:
     longest_first, longest_gram = 0.0, 0.0
     for history in histories():
         data = world(history)
-        sums = module._first_sums(data)
+        sums = item_statistics_sums(data, unit=Unit("user"), norm=2)
         squared = sum(int(x) ** 2 for x in sums.values)
         assert squared <= sums.l2_squared
         longest_first = max(longest_first, squared / float(sums.l2_squared))
         for first in first_of(data):
-            bounded = module._gram(data, first, np.arange(3, dtype=np.int32))
+            bounded = gram_of(data, first)
             length = sum(
                 2 * (np.triu(m, 1).astype(object) ** 2).sum() + (m.diagonal().astype(object) ** 2).sum()
                 for m in bounded.matrices
@@ -62,7 +69,7 @@ def test_one_history_keeps_within_the_bounds_of_both_releases() -> None:
 
 def test_co_counts_attain_their_half_of_the_bound() -> None:
     data = world(dict.fromkeys(ITEMS, 3))
-    bounded = module._gram(data, next(first_of(data)), np.arange(3, dtype=np.int32))
+    bounded = gram_of(data, next(first_of(data)))
     counts = bounded.matrices[1]
     length = 2 * int((np.triu(counts, 1) ** 2).sum()) + int((counts.diagonal() ** 2).sum())
     assert length > 0.999 * float(bounded.frobenius_squared) / 2
@@ -72,9 +79,8 @@ def test_a_user_more_adds_that_users_matrix_and_nothing_else() -> None:
     """Given what was released first, contributions are per user: sums of everybody's own matrices."""
     people = [{"a": 5, "b": 1}, {"b": 3, "c": 5}, {"a": 1, "b": 5, "c": 3}]
     first = next(first_of(world(*people)))
-    head = np.arange(3, dtype=np.int32)
-    together = module._gram(world(*people), first, head).matrices
-    alone = [module._gram(world(person), first, head).matrices for person in people]
+    together = gram_of(world(*people), first).matrices
+    alone = [gram_of(world(person), first).matrices for person in people]
     for which in range(2):
         np.testing.assert_array_equal(together[which], sum(m[which] for m in alone))
 

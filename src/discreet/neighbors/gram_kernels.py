@@ -17,9 +17,10 @@ def gram_sums(
     user_starts: NDArray[np.int64],
     user_items: NDArray[np.int32],
     values: NDArray[np.int64],
+    weights: NDArray[np.int64],
     one: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Upper triangles of Σ_u ⌊x_i x_j / n_u⌋ and Σ_u ⌊one / n_u⌋ over the items of each user, towards zero.
+    """Upper triangles of Σ_u w_u·x_i x_j and Σ_u w_u·one over the items of each user.
 
     A row of the result belongs to one thread: the item's raters are visited one after the other, and of each the items
     from this one on. ``item_places`` tells where a rater's record of the item stands among the records by user.
@@ -31,12 +32,10 @@ def gram_sums(
         for entry in range(item_starts[i], item_starts[i + 1]):
             user = item_users[entry]
             place = item_places[entry]
-            n = user_starts[user + 1] - user_starts[user]
-            x = values[place]
-            share = one // n
+            weight = weights[user]
+            x = weight * values[place]
             for other in range(place, user_starts[user + 1]):
                 j = user_items[other]
-                product = x * values[other]
-                products[i, j] += product // n if product >= 0 else -((-product) // n)
-                counts[i, j] += share
+                products[i, j] += x * values[other]
+                counts[i, j] += weight * one
     return products, counts

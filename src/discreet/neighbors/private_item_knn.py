@@ -1,36 +1,33 @@
-"""Item neighbors from one noisy Gram release: proved at user level, and free for everybody afterwards.
+"""Item neighbors from one noisy Gram release: proved, and free for everybody afterwards.
 
 References
 ----------
 F. McSherry, I. Mironov: Differentially private recommender systems. KDD 2009 (noisy covariance of items).
 M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 2014 (joint differential privacy).
-D. Donoho, M. Gavish, I. Johnstone: Optimal shrinkage of eigenvalues in the spiked covariance model. Ann. Stat. 2018.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.ids import IdMap, group_order
+from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
+from discreet.data.scales import RatingScale
 from discreet.errors import ReleaseError, UsageError
-from discreet.privacy.bounding import BoundedSums, cap_items, require_catalog
+from discreet.neighbors.item_gram import item_gram
+from discreet.neighbors.item_likeness import affinity_of, agreement_of, without_common_level
+from discreet.neighbors.item_statistics import ItemStatistics, item_statistics_sums, public_ends
+from discreet.neighbors.release_plan import MOST_HEAD, ReleasePlan, head_size, strength_of
+from discreet.privacy.bounding import require_catalog
 from discreet.privacy.charging import charged
-from discreet.privacy.gram import BoundedGram, GramMechanism
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import Concentrated, rho_for
-from discreet.privacy.mechanisms import GaussianMechanism
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.privacy.units import Unit
 from discreet.recommender import Recommender
 
 if TYPE_CHECKING:
@@ -40,33 +37,36 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateItemKNN"]
 
-BITS = 20
-VALUE_BITS = 10
-CROSSOVER = 350
-"""Below this number of users × μ popularity ranks better than neighbors do."""
+CROSSOVER = {"user": 100, "record": 350}
+"""Below this strength of signal popularity ranks better than neighbors do. One rating hardly moves popularity, so where
+it is the unit popularity is known well and neighbors must be known better."""
 
 
 @dataclass
 class PrivateItemKNN(Recommender):
     """Item-based neighbors whose likeness comes from noisy sums over all users.
 
-    Two releases. First, for every item of the catalog, the sum of its ratings relative to each rater's own mean, and
-    how much weight of raters it has. Then, for the items with the most weight (the head), how ratings go together (G)
-    and how often they come together (C). Likeness, neighbors, truncation and prediction are post-processing, so new
-    people and any number of questions cost nothing.
+    Two releases. First, for every item of the catalog, how well it was rated and how much weight of raters it has.
+    Then, for the items with the most weight (the head), how ratings go together and how often they come together.
+    Likeness, neighbors, truncation and prediction are post-processing, so new people and any number of questions cost
+    nothing.
 
     Parameters
     ----------
     epsilon, delta
-        The budget for one fit.
+        The budget for one fit. A delta of 0 asks for pure ε: Laplace noise, several times as much of it.
     k
         Neighbors of an item.
     cap
-        The most items of one user that are looked at, chosen at random.
+        The most items of one user that are looked at, chosen at random; None for 150. For unit="rating" nothing is cut,
+        and there is no cap to choose.
     head
-        Size of the head; None for the rule 8.5·√(N·μ) with N from the first release.
+        Size of the head; None for a rule that goes by the noisy number of users and the noise.
     first_share
         Share of the budget for the first release.
+    unit
+        "user": all that one user did is protected. "rating": one rating of a user is, present or absent, which is
+        less, and much more accurate: t ratings of one user together cost t times ε.
 
     Attributes
     ----------
@@ -75,7 +75,8 @@ class PrivateItemKNN(Recommender):
     head_ : int32 array
         Codes of the head.
     offsets_ : float array
-        How far above its raters' means an item is rated, in stars; 0 where there are no ratings.
+        How far above the general level (for users: above its raters' own) an item is rated, in stars; 0 where there
+        are no ratings.
     popularity_ : float array
         Noisy weight of raters of each item.
     affinity_ : float array, head × head
@@ -83,13 +84,16 @@ class PrivateItemKNN(Recommender):
     agreement_ : float array, head × head
         How ratings of two items go together, shrunk. For predictions.
     ranking_ : str
-        "neighbors", or "popularity" where there are too few users for anything better.
+        "neighbors", or "popularity" where noise leaves nothing better.
 
     Privacy
     -------
-    Unit: one user, present or absent; joint: a person's own results use that person's own records. Sensitivities and
-    their proofs: ``docs/proofs/gram.md``. Spent: ρ = ρ₀ + ρ₁ zCDP, chosen to keep (ε, δ). Not covered: the catalog, the
-    rating scale, one's own screen.
+    Unit: one user, or one rating, present or absent; joint: a person's own results use that person's own records.
+    Spent: ε = ε₀ + ε₁ (delta = 0), or ρ = ρ₀ + ρ₁ zCDP, chosen to keep (ε, δ). One user with n items in the head adds
+    matrices at the weight 1/n (2/n² for pure ε); where one rating is the unit the weight is 1/√n (1/n for pure ε), and
+    ratings are relative to released means only, not to their rater's own. The bounds are worked out in integers, with
+    proofs, in ``docs/proofs/gram.md``. Not covered: the catalog, the rating scale, one's own screen; where one rating
+    is the unit also who the users are, and several ratings of one user at once.
 
     Examples
     --------
@@ -100,6 +104,9 @@ class PrivateItemKNN(Recommender):
     ['user_id', 'item_id', 'score', 'rank']
     >>> model.recommend(history={"film-3": 5, "film-8": 4}, n=2).height
     2
+    >>> rated = PrivateItemKNN(epsilon=1, delta=0, unit="rating").fit(films)
+    >>> print(rated.guarantee.loss, "for", rated.guarantee.unit)
+    ε = 1 for one record, present or absent
     """
 
     name: ClassVar[str] = "private-item-knn"
@@ -107,95 +114,88 @@ class PrivateItemKNN(Recommender):
     epsilon: Rational = 1
     delta: Rational = "1e-6"
     k: int = 50
-    cap: int = 150
+    cap: int | None = None
     head: int | None = None
     first_share: Rational = "3/10"
+    unit: str = "user"
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
         require_catalog(data, "item neighbors")
         if data.items.series.dtype == pl.Object:
             raise UsageError("a saved model names its items: their ids must be numbers or text.")
-        for name, value in (("k", self.k), ("cap", self.cap), ("head", self.head if self.head is not None else 1)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise UsageError(f"{name} = {value!r} must be a whole number from 1.")
-        rho = rho_for(self.epsilon, self.delta)
-        share = as_fraction(self.first_share, "first_share")
-        if not 0 < share < 1:
-            raise UsageError(f"first_share = {share} must be between 0 and 1.")
-        bounded = cap_items(data, self.cap)
-        guarantee = self._promise(rho, data.n_items, bounded.caps)
-        first, sums = GaussianMechanism(rho * share), _first_sums(bounded.records)
-        first.check(sums)
+        plan = self._plan()
+        bounded = plan.bounded(data)
+        records, rated = bounded.records, data.rating is not None
+        sums = item_statistics_sums(records, unit=plan.unit, norm=plan.norm)
+        plan.check(sums, min(data.n_items, self.head or MOST_HEAD), rated=rated)
+        guarantee = plan.promise(data.n_items, bounded.caps)
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            noisy = first.release(sums).astype(np.float64) * float(sums.step)
-            parts: dict[str, Any] = {"first": noisy}
-            learned = _First.of(noisy, data, first.standard_deviation(sums))
-            head = learned.head(self._head_size(learned.users, rho, data.n_items))
-            second = GramMechanism(rho * (1 - share))
-            gram = _gram(bounded.records, learned, head)
-            matrices = second.release(gram)
-            parts |= {"head": head, "co_counts": matrices[-1]}
-            if data.rating is not None:
-                parts["products"] = matrices[0]
+            noisy = plan.first.release(sums).astype(np.float64) * float(sums.step)
+            noise = plan.first.standard_deviation(sums)
+            ends = public_ends(data.scale if rated else None)
+            first = ItemStatistics.read(noisy, unit=plan.unit, ends=ends, noise=noise)
+            head = first.head(min(data.n_items, self.head or head_size(first, guarantee)))
+            gram = item_gram(records, first, head, unit=plan.unit, norm=plan.norm, most=plan.cap)
+            matrices = plan.second.release(gram)
             release = Release(
                 kind=self.name,
                 guarantee=guarantee,
                 mechanism=self.name,
                 parameters={
                     **self.config(),
-                    "rho": str(rho),
-                    "scale": None if data.scale is None else str(data.scale),
-                    "noise_first": first.standard_deviation(sums),
-                    "noise_gram": second.standard_deviation(gram),
+                    "scale": str(data.scale) if rated else None,
+                    "noise_first": noise,
+                    "noise_gram": plan.second.standard_deviation(gram),
                 },
-                parts={**parts, "items": pl.DataFrame({"item_id": data.items.series})},
+                parts={
+                    "first": noisy,
+                    "head": head,
+                    "co_counts": matrices[-1],
+                    **({"products": matrices[0]} if rated else {}),
+                    "items": pl.DataFrame({"item_id": data.items.series}),
+                },
                 dataset=data.name,
             )
             charge.settle(release.id)
         self._build(release)
 
-    def _head_size(self, users: float, rho: Fraction, n_items: int) -> int:
-        rule = 8.5 * math.sqrt(max(users, 1.0) * math.sqrt(2 * rho))
-        return min(n_items, self.head if self.head is not None else max(60, round(rule)))
-
-    def _promise(self, rho: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        return Guarantee(
-            loss=Concentrated(rho),
-            unit=Unit("user"),
-            standing=Standing.PROVED,
-            basis="noisy item offsets and Gram matrices, docs/proofs/gram.md",
-            subject=f"a neighbor model of {n_items:,} items",
-            caps=caps,
-            not_covered=(
-                "the public list of items and rating scale",
-                "facts about people at large",
-                "one's own screen",
-            ),
-            joint=True,
+    def _plan(self) -> ReleasePlan:
+        for name, value in (("k", self.k), ("cap", self.cap), ("head", self.head)):
+            optional = value is None and name != "k"
+            if not optional and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise UsageError(f"{name} = {value!r} must be a whole number from 1.")
+        return ReleasePlan.of(
+            epsilon=self.epsilon, delta=self.delta, unit=self.unit, first_share=self.first_share, cap=self.cap
         )
 
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
-        parameters = release.parameters
+        unit = release.guarantee.unit
         self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
-        first = _First.of_release(release)
+        rated, noise = "products" in release.parts, release.parameters["noise_gram"]
+        first = ItemStatistics.read(
+            release.array("first"),
+            unit=unit,
+            ends=public_ends(RatingScale.of(release.parameters["scale"]) if rated else None),
+            noise=release.parameters["noise_first"],
+        )
         self.offsets_, self.popularity_, self.level_ = first.offsets, first.weights, first.level
         self.low_, self.high_ = first.low, first.high
         self.head_ = release.array("head").astype(np.int32)
         self._place = np.full(len(self.items_), -1, dtype=np.int64)
         self._place[self.head_] = np.arange(self.head_.size)
-        noise = parameters["noise_gram"]
         together = release.array("co_counts")
-        self.affinity_ = _nearest(_cosine(_shrunk(together, noise), 2 * noise), self.k)
+        self.affinity_ = affinity_of(together, noise, self.k)
         self.agreement_ = np.zeros_like(self.affinity_)
-        if "products" in release.parts:
-            products = _shrunk(release.array("products"), noise)
-            self.agreement_ = products / (np.maximum(together, 0) + 8 * noise + 1e-12)
-            np.fill_diagonal(self.agreement_, 0)
-        strength = first.users * math.sqrt(2 * Fraction(parameters["rho"]))
-        self.ranking_ = "neighbors" if strength >= CROSSOVER else "popularity"
+        if rated:
+            products = release.array("products")
+            if unit.what == "record":
+                products = without_common_level(products, together)
+            self.agreement_ = agreement_of(products, together, noise)
+        strength = strength_of(first, release.guarantee, head=self.head_.size)
+        self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         # Below everything that neighbors speak for, items stand by popularity: −1/(1 + weight) rises with it.
@@ -250,161 +250,7 @@ class PrivateItemKNN(Recommender):
         release = Release.load(folder)
         if release.kind != cls.name:
             raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
-        model = cls(**{field.name: release.parameters[field.name] for field in fields(cls)})
+        model = cls(**{f.name: release.parameters[f.name] for f in fields(cls) if f.name in release.parameters})
         model._build(release)
         model.records_ = None
         return model
-
-
-@dataclass(frozen=True)
-class _First:
-    """What the first release tells: weights, offsets, the number of users, the level of ratings."""
-
-    weights: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    users: float
-    level: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, noisy: NDArray[np.float64], data: Interactions, noise: float) -> _First:
-        scale = data.scale
-        ends = None if scale is None or data.rating is None else (float(scale.low), float(scale.high))
-        return cls._read(noisy, ends, noise)
-
-    @classmethod
-    def of_release(cls, release: Release) -> _First:
-        from discreet.data.scales import RatingScale
-
-        text = release.parameters["scale"]
-        scale = RatingScale.of(text) if text and "products" in release.parts else None
-        ends = None if scale is None else (float(scale.low), float(scale.high))
-        return cls._read(release.array("first"), ends, release.parameters["noise_first"])
-
-    @classmethod
-    def _read(cls, noisy: NDArray[np.float64], ends: tuple[float, float] | None, noise: float) -> _First:
-        n_items = (noisy.size - 2) // 2
-        weights = noisy[:n_items] / 0.3
-        users = max(1.0, noisy[2 * n_items] / 0.1)
-        offsets, level = np.zeros(n_items), 0.0
-        if ends is not None:
-            half = (ends[1] - ends[0]) / 2
-            # The mean of an item's ratings has noise/weight of noise in it; a quarter of the half-range is how far
-            # items usually lie apart. Both are known without the records.
-            safe = np.maximum(weights, 4 * noise)
-            trust = 0.25**2 / (0.25**2 + (noise / safe) ** 2)
-            offsets = half * trust * np.clip(noisy[n_items : 2 * n_items] / safe, -1, 1)
-            level = (ends[0] + ends[1]) / 2 + half * float(np.clip(noisy[2 * n_items + 1] / 0.1 / users, -1, 1))
-        low, high = ends if ends is not None else (None, None)
-        return cls(weights, offsets, users, level, low, high)
-
-    def head(self, size: int) -> NDArray[np.int32]:
-        """Codes of the items of largest weight, in the order of the catalog."""
-        return np.sort(np.argsort(-self.weights, kind="stable")[:size]).astype(np.int32)
-
-
-def _first_sums(data: Interactions) -> BoundedSums:
-    """Weights of raters, relative ratings, users and levels: one vector, four parts, one bound.
-
-    With n items of a user and w = ⌊2^b/√n⌋ the parts contribute at most 9/100, 1/4, 1/100 and 1/100 of 4^b to the
-    squared length (docs/proofs/gram.md, Theorem 3).
-    """
-    counts = data.records_per_user
-    weight = np.array([math.isqrt(4**BITS // n) for n in range(1, int(counts.max(initial=1)) + 1)])[counts - 1]
-    weights = np.bincount(data.item, weights=(3 * weight // 10)[data.user], minlength=data.n_items)
-    relative, levels = np.zeros(data.n_items), 0
-    if data.rating is not None and data.scale is not None:
-        steps, level = _relative_ratings(data, weight)
-        relative = np.bincount(data.item, weights=steps, minlength=data.n_items)
-        levels = int(level.sum())
-    elif data.rating is not None:
-        raise UsageError("ratings need a public scale.", remedy='Declare it: Interactions(…, scale="1:5").')
-    people = data.n_users * (2**BITS // 10)
-    values = np.concatenate([weights, relative, [people, levels]]).astype(np.int64)
-    squared = Fraction(36, 100) * 4**BITS
-    return BoundedSums(
-        values=values,
-        step=Fraction(1, 2**BITS),
-        l1=Fraction(math.isqrt(math.floor(squared * values.size)) + 1),
-        l2_squared=squared,
-        linf=Fraction(2**BITS),
-        nonnegative=False,
-        unit=Unit("user"),
-        caps=(),
-    )
-
-
-def _relative_ratings(data: Interactions, weight: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each rating minus its rater's mean, in half-ranges, weighed; and each rater's mean on the scale.
-
-    A rater's vector is held to length 1/2. Floating point may leave it a hair longer, so the length is checked in whole
-    steps, and what is over is shrunk by a step in a thousand until it is not.
-    """
-    assert data.rating is not None
-    assert data.scale is not None
-    half = float(data.scale.width) / 2
-    middle = float(data.scale.low) + half
-    values = (data.rating.astype(np.float64) - middle) / half
-    means = np.add.reduceat(values, data.user_starts[:-1]) / data.records_per_user
-    apart = values - means[data.user]
-    spread = np.sqrt(np.add.reduceat(apart**2, data.user_starts[:-1]) / data.records_per_user)
-    factor = np.minimum(1.0, 0.5 / np.maximum(spread, 1e-12))
-    steps = np.trunc(apart * factor[data.user] * weight[data.user]).astype(np.int64)
-    limit = 4**BITS // 4
-    while (over := np.add.reduceat(steps**2, data.user_starts[:-1]) > limit).any():
-        steps = np.where(over[data.user], np.trunc(steps * (1 - 2.0**-10)).astype(np.int64), steps)
-    level = np.trunc(np.clip(means, -1, 1) * (2**BITS // 10)).astype(np.int64)
-    return steps, level
-
-
-def _gram(data: Interactions, first: _First, head: NDArray[np.int32]) -> BoundedGram:
-    """How the head's items go together: products of relative ratings, and co-occurrence, each user's at weight 1/n."""
-    from discreet.neighbors.gram_kernels import gram_sums
-
-    place = np.full(data.n_items, -1, dtype=np.int32)
-    place[head] = np.arange(head.size, dtype=np.int32)
-    values = np.full(len(data), 2**VALUE_BITS, dtype=np.int64)
-    if data.rating is not None:
-        assert first.low is not None
-        assert first.high is not None
-        own = data.rating.astype(np.float64) - first.offsets[data.item]
-        levels = np.add.reduceat(own, data.user_starts[:-1]) / data.records_per_user
-        apart = (own - levels[data.user]) / ((first.high - first.low) / 2)
-        values = np.trunc(np.clip(apart, -1, 1) * 2**VALUE_BITS).astype(np.int64)
-    kept = np.flatnonzero(place[data.item] >= 0)
-    item, user, values = place[data.item[kept]], data.user[kept], values[kept]
-    starts = np.searchsorted(user, np.arange(data.n_users + 1))
-    order, item_starts = group_order(item, head.size)
-    products, counts = gram_sums(item_starts, user[order], order.astype(np.int64), starts, item, values, 4**VALUE_BITS)
-    matrices = (products, counts) if data.rating is not None else (counts,)
-    return BoundedGram(
-        matrices=matrices,
-        step=Fraction(1, 4**VALUE_BITS),
-        frobenius_squared=Fraction(len(matrices) * 16**VALUE_BITS),
-        unit=Unit("user"),
-        caps=(),
-    )
-
-
-def _shrunk(matrix: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """The matrix with its eigenvalues shrunk by what noise of this size adds, those inside the noise to zero."""
-    edge = noise * math.sqrt(matrix.shape[0])
-    values, vectors = np.linalg.eigh(matrix)
-    kept = np.where(values > 2 * edge, np.sqrt(np.maximum(values**2 - 4 * edge**2, 0)), 0)
-    return (vectors * kept) @ vectors.T
-
-
-def _cosine(gram: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    lengths = np.sqrt(np.maximum(gram.diagonal(), floor + 1e-12))
-    cosine = gram / np.outer(lengths, lengths)
-    np.fill_diagonal(cosine, 0)
-    return cosine
-
-
-def _nearest(likeness: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Each row with its k largest entries, if positive, and zeros."""
-    if k < likeness.shape[1]:
-        least = np.partition(likeness, likeness.shape[1] - k, axis=1)[:, likeness.shape[1] - k, None]
-        likeness = np.where(likeness >= least, likeness, 0)
-    return np.maximum(likeness, 0)

@@ -13,9 +13,10 @@ from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
 from discreet.neighbors.similarity import Similarity, similarity_rows
-from discreet.privacy.bounding import BoundedSums, on_grid
+from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.numbers import Rational, as_fraction, as_positive
 from discreet.privacy.units import Unit
+from discreet.privacy.weighing import on_grid
 
 __all__ = ["BITS", "ListRule", "whole_ratings"]
 

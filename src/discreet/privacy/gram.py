@@ -1,12 +1,14 @@
 """Noisy Gram matrices: who goes with what, in one release, with the noise that its symmetry allows.
 
-A symmetric matrix of user contributions is released as its upper triangle. The noise on the diagonal has twice the
-variance of the noise off it; then the squared length of one user's contribution, in units of the noise, is half its
-squared Frobenius norm. ``docs/proofs/gram.md`` has the theorem.
+A symmetric matrix of contributions is released as its upper triangle, with twice the variance (Gaussian) or twice the
+scale (Laplace) on the diagonal. What one contribution costs is then half its norm over the *whole* matrix, so that the
+diagonal is paid for like any other entry. ``docs/proofs/gram.md`` has the theorems.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.privacy.losses import Concentrated
-from discreet.privacy.noise import LEAST_SCALE, discrete_gaussian
+from discreet.privacy.losses import Concentrated, Loss, Pure
+from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance, discrete_gaussian, discrete_laplace
 from discreet.privacy.units import Unit
 
-__all__ = ["BoundedGram", "GramMechanism"]
+__all__ = ["BoundedGram", "GramMechanism", "LaplaceGramMechanism", "SymmetricMechanism"]
 
 
 @dataclass(frozen=True)
 class BoundedGram:
-    """One or more symmetric sums over users on an integer grid, with what one user can change.
+    """One or more symmetric sums over users on an integer grid, with what one neighboring step can change.
 
     Parameters
     ----------
@@ -34,7 +36,14 @@ class BoundedGram:
     step
         What one grid step is worth.
     frobenius_squared
-        A bound on the sum over the matrices of the squared Frobenius norms of one user's contribution, in grid steps.
+        A bound on the squared Frobenius norm of what one unit contributes, summed over the matrices, in grid steps.
+    unit
+        Whose contribution is bounded.
+    caps
+        The limits that were applied, as phrases for the guarantee.
+    l1
+        A bound on the sum of the absolute entries of what one unit contributes, over the whole of all matrices; None
+        where only Gaussian noise is meant to be added.
     """
 
     matrices: tuple[NDArray[np.int64], ...]
@@ -42,15 +51,101 @@ class BoundedGram:
     frobenius_squared: Fraction
     unit: Unit
     caps: tuple[str, ...]
+    l1: Fraction | None = None
 
     def __post_init__(self) -> None:
         size = self.matrices[0].shape[0]
         if any(m.shape != (size, size) or m.dtype != np.int64 for m in self.matrices):
             raise UsageError("Gram matrices are square, of one size, and of whole grid steps (int64).")
 
+    @classmethod
+    def weighted(
+        cls,
+        matrices: tuple[NDArray[np.int64], ...],
+        weights: Sequence[int],
+        *,
+        largest: int,
+        step: Fraction,
+        unit: Unit,
+        caps: tuple[str, ...] = (),
+    ) -> BoundedGram:
+        """Sums of W_n·x xᵀ over users: n is the number of a user's items, and no entry of x xᵀ exceeds ``largest``.
+
+        The bounds are worked out from the weights, exactly: for one user present or absent by Theorem 2 of
+        ``docs/proofs/gram.md``, for one record present or absent by Theorem 4.
+
+        Parameters
+        ----------
+        weights
+            W_1, W_2, … in whole numbers from 0, up to the most items that a user can have: a public list.
+        largest
+            The largest absolute value of an entry before it is weighed.
+        """
+        if any(weight < 0 for weight in weights):
+            raise UsageError("weights are whole numbers from 0.")
+        if unit == Unit("user"):
+            moved = [(n * n, weight, 0, 0) for n, weight in enumerate(weights, start=1)]
+        elif unit == Unit("record"):
+            before = (0, *weights)
+            moved = [(n * n, abs(before[n] - w), 2 * n + 1, w) for n, w in enumerate(weights)]
+        else:
+            raise UsageError(f"weighed Gram matrices are not bounded for {unit}.", remedy="Take user or record.")
+        # Of the matrix, so many entries change by the shift and so many are new.
+        l1 = max((old * shift + new * entry for old, shift, new, entry in moved), default=0)
+        squared = max((old * shift**2 + new * entry**2 for old, shift, new, entry in moved), default=0)
+        many = len(matrices)
+        return cls(matrices, step, Fraction(many * squared * largest**2), unit, caps, Fraction(many * l1 * largest))
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether a step takes one contribution out and puts another in."""
+        return self.unit.relation != "add-remove"
+
 
 @dataclass(frozen=True)
-class GramMechanism:
+class SymmetricMechanism(ABC):
+    """Independent noise on the upper triangle of symmetric sums, more of it on the diagonal."""
+
+    name: ClassVar[str]
+    theorem: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """What one release spends, whatever the sums."""
+
+    @abstractmethod
+    def check(self, gram: BoundedGram) -> None:
+        """Refuse sums that the noise cannot be drawn for: to be called before anything is charged."""
+
+    @abstractmethod
+    def standard_deviation(self, gram: BoundedGram) -> float:
+        """Of the noise off the diagonal, in the units of the sums."""
+
+    @abstractmethod
+    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        """Fresh noise for so many entries above the diagonal."""
+
+    @abstractmethod
+    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        """Fresh noise for so many entries of the diagonal."""
+
+    def release(self, gram: BoundedGram) -> Sequence[NDArray[np.float64]]:
+        """Noisy symmetric matrices in the units of the sums. Charge the ledger first."""
+        return [self._noisy(matrix, gram).astype(np.float64) * float(gram.step) for matrix in gram.matrices]
+
+    def _noisy(self, matrix: NDArray[np.int64], gram: BoundedGram) -> NDArray[np.int64]:
+        size = matrix.shape[0]
+        noisy = np.zeros((size, size), dtype=np.int64)
+        upper = np.triu_indices(size, 1)
+        noisy[upper] = matrix[upper] + self._off_diagonal(upper[0].size, gram)
+        noisy += noisy.T
+        np.fill_diagonal(noisy, matrix.diagonal() + self._diagonal(size, gram))
+        return noisy
+
+
+@dataclass(frozen=True)
+class GramMechanism(SymmetricMechanism):
     """Discrete Gaussian noise of variance v off the diagonal and 2v on it, v = F²/(4ρ).
 
     Parameters
@@ -75,23 +170,60 @@ class GramMechanism:
 
     def variance(self, gram: BoundedGram) -> Fraction:
         """Of the noise off the diagonal, in squared grid steps."""
-        exchanged = 1 if gram.unit.relation == "add-remove" else 4
+        exchanged = 4 if gram.exchanged else 1
         return max(exchanged * gram.frobenius_squared / (4 * self.rho), LEAST_SCALE**2)
 
+    def check(self, gram: BoundedGram) -> None:
+        check_variance(2 * self.variance(gram))
+
     def standard_deviation(self, gram: BoundedGram) -> float:
-        """Of the noise off the diagonal, in the units of the sums."""
         return float(self.variance(gram)) ** 0.5 * float(gram.step)
 
-    def release(self, gram: BoundedGram) -> Sequence[NDArray[np.float64]]:
-        """Noisy symmetric matrices in the units of the sums. Charge the ledger first."""
-        noisy = [self._noisy(matrix, self.variance(gram)) for matrix in gram.matrices]
-        return [matrix.astype(np.float64) * float(gram.step) for matrix in noisy]
+    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        return discrete_gaussian(n, self.variance(gram))
 
-    def _noisy(self, matrix: NDArray[np.int64], variance: Fraction) -> NDArray[np.int64]:
-        size = matrix.shape[0]
-        noisy = np.zeros((size, size), dtype=np.int64)
-        upper = np.triu_indices(size, 1)
-        noisy[upper] = matrix[upper] + discrete_gaussian(upper[0].size, variance)
-        noisy += noisy.T
-        np.fill_diagonal(noisy, matrix.diagonal() + discrete_gaussian(size, 2 * variance))
-        return noisy
+    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        return discrete_gaussian(n, 2 * self.variance(gram))
+
+
+@dataclass(frozen=True)
+class LaplaceGramMechanism(SymmetricMechanism):
+    """Discrete Laplace noise of scale t off the diagonal and 2t on it, t = L/(2ε).
+
+    Parameters
+    ----------
+    epsilon
+        The budget, above 0.
+
+    Notes
+    -----
+    **Privacy.** For a symmetric contribution A with Σ_ij |A_ij| ≤ L, Σ_{i<j} |A_ij|/t + Σ_i |A_ii|/(2t) = Σ_ij
+    |A_ij|/(2t) ≤ ε (``docs/proofs/gram.md``, Theorem 5). Under "replaced" the bound is taken twice.
+    """
+
+    epsilon: Fraction
+    name: ClassVar[str] = "discrete Laplace Gram"
+    theorem: ClassVar[str] = "noisy Gram release, docs/proofs/gram.md, Theorem 5"
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    def scale(self, gram: BoundedGram) -> Fraction:
+        """Of the noise off the diagonal, in grid steps."""
+        if gram.l1 is None:
+            raise UsageError("Laplace noise needs a bound on the sum of absolute entries, which these sums lack.")
+        exchanged = 2 if gram.exchanged else 1
+        return max(exchanged * gram.l1 / (2 * self.epsilon), LEAST_SCALE)
+
+    def check(self, gram: BoundedGram) -> None:
+        check_scale(2 * self.scale(gram))
+
+    def standard_deviation(self, gram: BoundedGram) -> float:
+        return float(gram.step) / (math.sqrt(2) * math.sinh(1 / (2 * float(self.scale(gram)))))
+
+    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        return discrete_laplace(n, self.scale(gram))
+
+    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
+        return discrete_laplace(n, 2 * self.scale(gram))

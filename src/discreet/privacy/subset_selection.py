@@ -1,0 +1,279 @@
+"""A private set of k: every k-subset of a public list is possible, the better ones are likelier, exactly.
+
+The law is P(S) ∝ exp(rate·Σ_{j∈S} score(j)) over all subsets of k candidates. Going through the candidates one after
+the other, each is put in with a probability that is a ratio of elementary symmetric polynomials of the weights
+exp(rate·score). These probabilities are known between certain bounds in whole numbers; a coin is decided by a uniform
+number that is drawn lazily, and where bits or digits do not suffice, more of both are taken. The set therefore has
+the law of real arithmetic (``docs/proofs/selection.md``, Theorem 8), and nothing is added to epsilon or delta.
+
+References
+----------
+F. McSherry, K. Talwar: Mechanism design via differential privacy. FOCS 2007.
+X.-H. Chen, A. Dempster, J. Liu: Weighted finite population sampling to maximize entropy. Biometrika 1994.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy import entropy
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.losses import Concentrated, Pure
+from discreet.privacy.numbers import Rational, as_positive, exp_minus
+
+__all__ = ["SubsetMechanism", "draw_subset"]
+
+WORD = 64
+MOST_WORDS = 16
+"""A coin that is open after so many words is no coin: the entropy source is broken."""
+GAP_BITS = 64
+"""Differences of int64 scores are below 2^GAP_BITS."""
+
+
+@dataclass(frozen=True)
+class SubsetMechanism:
+    """k candidates of a public list as a set: P(S) ∝ exp(rate·Σ score) over *all* subsets of k.
+
+    Parameters
+    ----------
+    k
+        How many; public.
+    epsilon
+        The budget of the whole set.
+
+    Privacy
+    -------
+    The budget buys the rate ε/w, where w bounds how far apart one neighboring step can move the totals of two subsets.
+    With Δ₁ and Δ∞ for what a step can change in all scores together and in one of them, κ = min(k, candidates − k):
+
+    * w = min(Δ₁, κ·Δ∞) where a step moves all scores in one direction,
+    * w = min(Δ₁, 2κ·Δ∞) elsewhere.
+
+    A step that changes one score by at most Δ (one rating) thus pays for Δ, however large k is; a whole row of scores
+    pays 2kΔ, or kΔ if they all rise or all fall. Drawing k times (:class:`~discreet.privacy.selection.TopK`) pays k
+    times in every case. ε-DP; for zCDP see ``concentrated_loss``. Proof: ``docs/proofs/selection.md``, Theorems 8–10.
+
+    Notes
+    -----
+    Drawing takes M·k steps on whole numbers of some hundred bits and memory for M·k of them (M candidates). Both depend
+    on M and k; on the scores only through the lengths of these numbers (they are longer where weights are close to each
+    other) and through how many scores are different. For 50 of 6,040 that is a quarter of a second and 25 MB. The set
+    comes sorted by place in the list: an order by score would tell more than the set.
+
+    Examples
+    --------
+    >>> from discreet.privacy.units import Unit
+    >>> one = Fraction(1)
+    >>> scores = BoundedSums(np.array([9, 0, 8, 1]), one, one, one, one, False, Unit("record"), ())
+    >>> mechanism = SubsetMechanism.of(2, 20)
+    >>> mechanism.rate(scores)
+    Fraction(20, 1)
+    >>> mechanism.choose(scores)
+    array([0, 2])
+    """
+
+    k: int
+    epsilon: Fraction
+    name: ClassVar[str] = "k-subset exponential mechanism"
+    theorem: ClassVar[str] = "k-subset exponential mechanism, docs/proofs/selection.md, Theorem 9"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or self.k < 1:
+            raise UsageError(f"k = {self.k} must be a whole number, at least 1.")
+
+    @classmethod
+    def of(cls, k: int, epsilon: Rational) -> SubsetMechanism:
+        return cls(k, as_positive(epsilon, "epsilon"))
+
+    @classmethod
+    def for_rho(cls, k: int, rho: Rational, scores: BoundedSums) -> SubsetMechanism:
+        """The mechanism that spends a zCDP budget on scores bounded like these, rounded down."""
+        unit = cls(k, Fraction(1))
+        squared = as_positive(rho, "rho") / unit.concentrated_loss(scores).rho
+        return cls(k, Fraction(math.isqrt(math.floor(squared * 4**WORD)), 2**WORD))
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    def concentrated_loss(self, scores: BoundedSums) -> Concentrated:
+        """The zCDP bound: the least of ε²/8, κ·(rate·W)²/8 and (rate·Δ₂)²/2.
+
+        W is how far apart a step can move two scores, Δ₂ what it can change in L2 norm.
+        """
+        rate = self.rate(scores)
+        apart = self._exchangeable(scores) * scores.score_range**2 / 8
+        return Concentrated(min(self.epsilon**2 / 8, rate**2 * min(apart, scores.l2_sensitivity_squared / 2)))
+
+    def rate(self, scores: BoundedSums) -> Fraction:
+        """What a score is multiplied with: ε over how far apart one neighboring step can move two subsets."""
+        # What two subsets share cancels: the one has at most κ candidates that the other lacks.
+        by_one = scores.linf_sensitivity * self._exchangeable(scores) * (1 if scores.one_sided else 2)
+        return self.epsilon / min(scores.l1_sensitivity, by_one)
+
+    def check(self, scores: BoundedSums) -> None:
+        """Refuse what cannot be drawn: to be called before anything is charged."""
+        if scores.values.ndim != 1 or self.k > scores.values.size:
+            raise UsageError(f"{self.k} of {scores.values.size} candidates?")
+
+    def choose(self, scores: BoundedSums) -> NDArray[np.int64]:
+        """Indices of the chosen candidates, in the order of the list. Charge the ledger first."""
+        self.check(scores)
+        return draw_subset(scores.values, self.rate(scores), self.k)
+
+    def law(self, scores: BoundedSums) -> dict[tuple[int, ...], float]:
+        """Probability of each subset, its indices ascending; for short lists of candidates."""
+        self.check(scores)
+        exponents = float(self.rate(scores)) * (scores.values - scores.values.max()).astype(np.float64)
+        subsets = list(itertools.combinations(range(exponents.size), self.k))
+        totals = np.array([math.fsum(exponents[j] for j in subset) for subset in subsets])
+        weights = np.exp(totals - totals.max())
+        return dict(zip(subsets, (weights / weights.sum()).tolist(), strict=True))
+
+    def _exchangeable(self, scores: BoundedSums) -> int:
+        # The whole list is the only subset of its size; 1 keeps its rate finite.
+        return max(1, min(self.k, scores.values.size - self.k))
+
+
+def draw_subset(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[np.int64]:
+    """Ascending indices of a k-subset, drawn with probability proportional to exp(rate·Σ score).
+
+    Parameters
+    ----------
+    scores
+        Whole numbers.
+    rate
+        An exact rational above 0.
+    k
+        From 1 to the number of scores.
+    """
+    # Best first. ~s falls in s like −s, and unlike that it exists for the smallest int64 too.
+    order = np.argsort(~scores, kind="stable")
+    best = int(scores[order[0]])
+    tables = _Tables([best - int(score) for score in scores[order]], rate, k)
+    words = entropy.random_words(scores.size).tolist()
+    chosen, left = [], k
+    for place in range(scores.size, 0, -1):
+        if left == place:
+            chosen += range(place)
+            break
+        if tables.includes(place, left, words[place - 1]):
+            chosen.append(place - 1)
+            left -= 1
+            if left == 0:
+                break
+    return np.sort(order[chosen]).astype(np.int64)
+
+
+@dataclass
+class _Tables:
+    """The coins of one draw, with as many bits and digits as it takes.
+
+    Parameters
+    ----------
+    gaps
+        How far each candidate is below the best, ascending.
+    """
+
+    gaps: list[int]
+    rate: Fraction
+    k: int
+    known: dict[int, list[list[int]]] = field(default_factory=dict)
+
+    def includes(self, place: int, left: int, word: int) -> bool:
+        """Whether the last of the first ``place`` candidates is among the ``left`` that are to come from these."""
+        bits = WORD
+        while True:
+            verdict = self._verdict(place, left, word, bits)
+            if verdict is not None:
+                return verdict
+            if bits >= WORD * MOST_WORDS:
+                raise PrivacyError("the entropy source repeats itself: no choice was made.")
+            word = (word << WORD) | int(entropy.random_words(1)[0])
+            bits += WORD
+
+    def _verdict(self, place: int, left: int, word: int, bits: int) -> bool | None:
+        """Whether a uniform number that begins with these bits is below the probability; None if that is open."""
+        precision = bits + WORD
+        table = self._at(precision)
+        total, without = table[place][left], table[place - 1][left]
+        share = total - without
+        # Table entries are too small by a relative 2^−slack at most (Theorem 8).
+        slack = precision - (2 * self.k + len(self.gaps) + 4).bit_length()
+        almost = (1 << slack) - 1
+        if ((word + 1) * total) << slack <= (share * almost) << bits:
+            return True
+        if word * total * almost >= (share + 1) << (bits + slack):
+            return False
+        return None
+
+    def _at(self, precision: int) -> list[list[int]]:
+        if precision not in self.known:
+            weights = _weights(self.gaps, self.rate, precision)
+            self.known[precision] = _symmetric_polynomials(weights, self.k, precision)
+        return self.known[precision]
+
+
+def _symmetric_polynomials(weights: list[tuple[int, int]], k: int, bits: int) -> list[list[int]]:
+    """Row m, place q: lower bounds of the q-th elementary symmetric polynomial of the first m weights, in fixed point.
+
+    Weight j is a_j·2^−b_j with a_j from 1 to 2. Column q is scaled by 2^(b_1 + … + b_q), so that no entry with q ≤ m is
+    below 1, however small the weights are.
+    """
+    row = [1 << bits]
+    rows = [row]
+    scales: list[int] = []
+    for a, b in weights:
+        if len(scales) < k:
+            scales.append(b)
+            row = [*row, 0]
+        shift = bits + b
+        added = [
+            with_q + (a * before >> shift - scale) for with_q, before, scale in zip(row[1:], row, scales, strict=False)
+        ]
+        row = [row[0], *added]
+        rows.append(row)
+    return rows
+
+
+def _weights(gaps: list[int], rate: Fraction, bits: int) -> list[tuple[int, int]]:
+    """Lower bounds of exp(−rate·gap) as (a, b): a·2^−bits·2^−b, a of bits + 1 binary digits; relative error 2^(1−bits).
+
+    exp(−rate·gap) is a product of the powers exp(−rate·2^i) over the binary digits of the gap.
+    """
+    halvings = math.ceil(rate).bit_length()
+    work = bits + GAP_BITS + halvings + 8
+    low, _ = exp_minus(rate / 2**halvings, work * 3 // 10 + 8)
+    power = _normal(math.floor(low * 2 ** (work + 2)), work + 2, work)
+    powers = []
+    for rung in range(halvings + GAP_BITS):
+        if rung >= halvings:
+            powers.append(power)
+        power = _times(power, power, work)
+    found: dict[int, tuple[int, int]] = {}
+    for gap in gaps:
+        if gap not in found:
+            product = (1 << work, 0)
+            for digit in range(gap.bit_length()):
+                if gap >> digit & 1:
+                    product = _times(product, powers[digit], work)
+            found[gap] = (product[0] >> work - bits, product[1])
+    return [found[gap] for gap in gaps]
+
+
+def _times(x: tuple[int, int], y: tuple[int, int], bits: int) -> tuple[int, int]:
+    return _normal(x[0] * y[0], 2 * bits + x[1] + y[1], bits)
+
+
+def _normal(mantissa: int, exponent: int, bits: int) -> tuple[int, int]:
+    """mantissa·2^−exponent as (a, b) with a of bits + 1 binary digits, rounded down."""
+    extra = mantissa.bit_length() - bits - 1
+    return mantissa >> extra, exponent - bits - extra

@@ -1,0 +1,264 @@
+"""SubsetMechanism: what it pays for, and a sampler whose coins are right at every precision."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy import entropy, subset_selection
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.numbers import exp_minus
+from discreet.privacy.subset_selection import SubsetMechanism, draw_subset
+from discreet.privacy.units import Unit
+
+FixBits = Callable[[int], None]
+
+
+def bounded(
+    values: list[int], *, l1: int = 1, linf: int = 1, l2_squared: int | None = None, nonnegative: bool = False,
+    unit: str = "record",
+) -> BoundedSums:  # fmt: skip
+    squared = Fraction(l1 * linf if l2_squared is None else l2_squared)
+    return BoundedSums(
+        np.array(values, dtype=np.int64),
+        Fraction(1),
+        Fraction(l1),
+        squared,
+        Fraction(linf),
+        nonnegative,
+        Unit.of(unit),
+        (),
+    )
+
+
+def coin_law(values: list[int], rate: Fraction, k: int, precision: int = 128) -> dict[tuple[int, ...], float]:
+    """The law of the sampler's coins: probabilities read from its table and multiplied along every path."""
+    order = sorted(range(len(values)), key=lambda j: -values[j])
+    gaps = [max(values) - values[j] for j in order]
+    table = subset_selection._Tables(gaps, rate, k)._at(precision)
+    law: dict[tuple[int, ...], float] = {}
+
+    def go(place: int, left: int, chosen: tuple[int, ...], probability: float) -> None:
+        if left == place:
+            chosen, left, place = (*chosen, *range(place)), 0, 0
+        if left == 0:
+            law[tuple(sorted(order[j] for j in chosen))] = probability
+            return
+        with_it = 1 - Fraction(table[place - 1][left], table[place][left])
+        go(place - 1, left - 1, (*chosen, place - 1), probability * float(with_it))
+        go(place - 1, left, chosen, probability * float(1 - with_it))
+
+    go(len(values), k, (), 1.0)
+    return law
+
+
+# The law
+
+
+@pytest.mark.parametrize(
+    "values", [[0], [5, 5], [3, 0, 1], [2, 9, 4, 4], [7, 0, 3, 3, 1], [0, 1, 2, 3, 4, 5], [9, 2, 2, 5, 0, 7, 4]]
+)
+def test_coins_give_the_enumerated_law(values: list[int]) -> None:
+    for k, rate in itertools.product(range(1, len(values) + 1), (Fraction(1, 3), Fraction(7, 2))):
+        exact = SubsetMechanism(k, rate).law(bounded(values))
+        coins = coin_law(values, rate, k)
+        assert set(exact) == set(coins)
+        assert len(exact) == math.comb(len(values), k)
+        for subset, probability in exact.items():
+            assert coins[subset] == pytest.approx(probability, rel=1e-12)
+        by_hand = {s: math.exp(float(rate) * sum(values[j] for j in s)) for s in exact}
+        total = sum(by_hand.values())
+        assert all(exact[s] == pytest.approx(by_hand[s] / total, rel=1e-12) for s in exact)
+
+
+def test_the_sampler_follows_its_law(fixed_bits: FixBits) -> None:
+    scores, draws = bounded([4, 0, 2, 2, 7, 1, 3]), 12_000
+    law = SubsetMechanism.of(3, "2/5").law(scores)
+    drawn = Counter(tuple(SubsetMechanism.of(3, "2/5").choose(scores).tolist()) for _ in range(draws))
+    observed = np.array([drawn[subset] for subset in law])
+    assert observed.sum() == draws
+    assert chisquare(observed, np.array(list(law.values())) * draws).pvalue > 1e-4
+    wrong = np.array(list(SubsetMechanism.of(3, "11/25").law(scores).values()))
+    assert chisquare(observed, wrong * draws).pvalue < 1e-6
+
+
+def test_k_distinct_candidates_in_the_order_of_the_list(fixed_bits: FixBits) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        size = int(rng.integers(1, 40))
+        k = int(rng.integers(1, size + 1))
+        scores = rng.integers(-50, 50, size)
+        chosen = draw_subset(scores, Fraction(int(rng.integers(1, 50)), 30), k)
+        assert chosen.size == k
+        assert np.all(np.diff(chosen) > 0)
+        assert chosen[0] >= 0
+        assert chosen[-1] < size
+
+
+def test_everybody_is_the_only_whole_list() -> None:
+    assert SubsetMechanism.of(4, 1).choose(bounded([1, 100, -3, 7])).tolist() == [0, 1, 2, 3]
+
+
+# Extremes
+
+
+def test_weights_far_below_the_smallest_float_keep_their_ratios() -> None:
+    """Behind one candidate that is e^10000 times likelier the others are as they would be alone."""
+    law = coin_law([10_000, 1, 0, 2], Fraction(1), 2)
+    rest = SubsetMechanism.of(1, 1).law(bounded([1, 0, 2]))
+    for j in range(3):
+        assert law[0, j + 1] == pytest.approx(rest[j,], rel=1e-12)
+
+
+def test_no_weight_is_ever_zero() -> None:
+    tiny = subset_selection._weights([0, 1, 10**4, 2**63], Fraction(1), 128)
+    assert all(2**128 <= a < 2**129 for a, _ in tiny)
+    assert [b for _, b in tiny[:3]] == [0, 2, math.ceil(10**4 / math.log(2))]
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10**30), Fraction(3, 7), Fraction(10**12)])
+def test_far_gaps_and_any_rate_can_be_drawn(rate: Fraction, fixed_bits: FixBits) -> None:
+    scores = np.array([2**62, -(2**63), 2**63 - 1, 0, 2**62 + 1], dtype=np.int64)
+    chosen = draw_subset(scores, rate, 2)
+    assert chosen.size == 2
+    if rate > 10**-18:
+        assert chosen.tolist() == [2, 4] if rate > 1 else 2 in chosen
+
+
+@pytest.mark.parametrize("bits", [24, 128, 320])
+@pytest.mark.parametrize("rate", [Fraction(1, 10**9), Fraction(2, 3), Fraction(50)])
+def test_weights_are_lower_bounds_of_the_stated_width(rate: Fraction, bits: int) -> None:
+    gaps = [0, 1, 2, 3, 7, 100, 1023]
+    for gap, (a, b) in zip(gaps, subset_selection._weights(gaps, rate, bits), strict=True):
+        computed = Fraction(a, 2 ** (bits + b))
+        low, high = (Fraction(1), Fraction(1)) if gap == 0 else exp_minus(rate * gap, 120)
+        assert computed <= high
+        assert low <= computed * (1 + Fraction(2, 2**bits))
+
+
+@pytest.mark.parametrize("bits", [20, 40])
+def test_table_entries_are_lower_bounds_of_the_stated_width(bits: int) -> None:
+    """Against a table with 200 binary digits more, for scores with ties, steps and gulfs."""
+    gaps, k = [0, 0, 1, 2, 2, 30, 31, 400, 401], 4
+    coarse, fine = (
+        subset_selection._symmetric_polynomials(subset_selection._weights(gaps, Fraction(1, 3), b), k, b)
+        for b in (bits, bits + 200)
+    )
+    scales = [sum(b for _, b in subset_selection._weights(gaps, Fraction(1, 3), bits)[:q]) for q in range(k + 1)]
+    again = [sum(b for _, b in subset_selection._weights(gaps, Fraction(1, 3), bits + 200)[:q]) for q in range(k + 1)]
+    assert scales == again
+    allowed = 1 + Fraction(2 * (2 * k + len(gaps)), 2**bits)
+    for m, q in itertools.product(range(len(gaps) + 1), range(k + 1)):
+        if q <= m:
+            low, true = Fraction(coarse[m][q], 2**bits), Fraction(fine[m][q], 2 ** (bits + 200))
+            assert 1 <= low <= true * (1 + Fraction(1, 2**100)) <= low * allowed
+
+
+# Lazily drawn bits
+
+
+@pytest.mark.parametrize(("word", "following", "included"), [(2**63, 5, False), (2**63 - 1, 2**64 - 5, True)])
+def test_a_coin_on_the_edge_takes_more_bits(
+    word: int, following: int, included: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two equals is in with probability 1/2, and 64 bits that say just above or just below do not say enough."""
+    asked: list[int] = []
+
+    def words(n: int) -> np.ndarray:
+        asked.append(n)
+        return np.full(n, following, dtype=np.uint64)
+
+    monkeypatch.setattr(entropy, "random_words", words)
+    coins = subset_selection._Tables([0, 0], Fraction(1), 1)
+    assert coins._verdict(2, 1, 2**62, 64) is True
+    assert coins._verdict(2, 1, 2**63 + 2**62, 64) is False
+    assert coins._verdict(2, 1, word, 64) is None
+    assert coins.includes(2, 1, word) is included
+    assert asked == [1]
+
+
+def test_precision_that_does_not_suffice_changes_nothing(monkeypatch: pytest.MonkeyPatch, fixed_bits: FixBits) -> None:
+    """With words of 3 bits nearly every coin is open at first; the law is the same."""
+    monkeypatch.setattr(subset_selection, "WORD", 3)
+    monkeypatch.setattr(subset_selection, "MOST_WORDS", 200)
+    whole = entropy.random_words
+    monkeypatch.setattr(entropy, "random_words", lambda n: whole(n) >> np.uint64(61))
+    scores, draws = bounded([3, 0, 1, 3]), 4_000
+    law = SubsetMechanism.of(2, "1/2").law(scores)
+    drawn = Counter(tuple(SubsetMechanism.of(2, "1/2").choose(scores).tolist()) for _ in range(draws))
+    assert chisquare([drawn[subset] for subset in law], np.array(list(law.values())) * draws).pvalue > 1e-4
+
+
+def test_a_broken_entropy_source_chooses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def words(n: int) -> np.ndarray:
+        return np.full(n, 2**63 if n > 1 else 0, dtype=np.uint64)
+
+    monkeypatch.setattr(entropy, "random_words", words)
+    with pytest.raises(PrivacyError, match="entropy"):
+        draw_subset(np.zeros(2, dtype=np.int64), Fraction(1), 1)
+
+
+# What it pays for
+
+
+def test_one_score_pays_once_however_many_are_chosen() -> None:
+    for k in (1, 3, 5):
+        mechanism = SubsetMechanism.of(k, "1/2")
+        assert mechanism.rate(bounded([0] * 10, l1=4, linf=4)) == Fraction(1, 8)
+        assert mechanism.loss.epsilon == Fraction(1, 2)
+        assert mechanism.concentrated_loss(bounded([0] * 10, l1=4, linf=4)).rho == Fraction(1, 32)
+
+
+def test_whole_rows_pay_for_what_two_subsets_do_not_share() -> None:
+    mechanism, size = SubsetMechanism.of(3, 1), 10
+    both_ways = bounded([0] * size, l1=size, linf=1)
+    rising = bounded([0] * size, l1=size, linf=1, nonnegative=True)
+    replaced = bounded([0] * size, l1=size, linf=1, nonnegative=True, unit="record/replace")
+    few = bounded([0] * size, l1=2, linf=1, l2_squared=2)
+    assert [mechanism.rate(s) for s in (both_ways, rising, replaced, few)] == [
+        Fraction(1, 6), Fraction(1, 3), Fraction(1, 6), Fraction(1, 2),
+    ]  # fmt: skip
+    assert mechanism.concentrated_loss(both_ways).rho == Fraction(1, 24)  # k·(2·rate)²/8
+    assert mechanism.concentrated_loss(rising).rho == Fraction(1, 24)  # k·rate²/8
+    assert mechanism.concentrated_loss(few).rho == Fraction(1, 8)
+    assert SubsetMechanism.of(8, 1).rate(both_ways) == Fraction(1, 4)  # two of ten are left out
+
+
+def test_a_concentrated_budget_is_spent_and_not_passed() -> None:
+    scores = bounded([0] * 50, l1=50, linf=2, l2_squared=200)
+    mechanism = SubsetMechanism.for_rho(5, "0.01", scores)
+    spent = mechanism.concentrated_loss(scores).rho
+    assert spent <= Fraction(1, 100)
+    assert float(spent) == pytest.approx(0.01, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [0, -1, True])
+def test_wrong_sizes(k: int) -> None:
+    with pytest.raises(UsageError):
+        SubsetMechanism.of(k, 1)
+
+
+def test_more_than_there_are() -> None:
+    for use in (SubsetMechanism.of(3, 1).choose, SubsetMechanism.of(3, 1).law, SubsetMechanism.of(3, 1).check):
+        with pytest.raises(UsageError, match="3 of 2"):
+            use(bounded([1, 2]))
+    with pytest.raises(UsageError):
+        SubsetMechanism.of(3, 0)
+
+
+def test_a_large_list_takes_seconds_at_most(fixed_bits: FixBits) -> None:
+    scores = np.random.default_rng(1).integers(0, 2**20, 6040)
+    begin = time.perf_counter()
+    chosen = draw_subset(scores, Fraction(11, 2**20), 50)
+    assert time.perf_counter() - begin < 5
+    # The better ones are likelier: with weights from 1 to e^11 the mean of the chosen is far above 1/2.
+    assert scores[chosen].mean() > 0.85 * 2**20
