@@ -15,49 +15,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data import Interactions, read, synthetic
-from discreet.neighbors.twin_lists import Profile, SimilarityLists
-from discreet.neighbors.twins import FullComputation, HashedTwins, ListBuilder, TwinSearch
+from discreet.neighbors.twin_lists import SimilarityLists
+from discreet.neighbors.twins import FullComputation
+from discreet.studies.twins_timing import CLAIM, KINDS, Measured, SetSizes, largest_bins, measure, sets_in_vain, sybil
 
 CACHE = Path.home() / ".cache" / "discreet" / "data" / "ml-1m"
 NEW_USERS = 30
-KNOWN = 8  # ratings that a sybil copies
 GOAL = 15
-CLAIM = 125  # the paper's factor, and one over its bound on the share of Set_0
 SETS = 200  # new users over whom the sizes of the sets are averaged
-
-METHODS: dict[str, Callable[[], ListBuilder]] = {
-    "full": lambda: FullComputation(visit="rows"),
-    "full, by column": FullComputation,
-    "TwinSearch c=1": lambda: TwinSearch(1),
-    "TwinSearch c=3": lambda: TwinSearch(3),
-    "TwinSearch c=10": lambda: TwinSearch(10),
-    "hash, rows": lambda: HashedTwins(otherwise=FullComputation(visit="rows")),
-    "hash": HashedTwins,
-}
-
-NewProfile = Callable[[Profile, np.random.Generator], Profile]
-
-
-@dataclass
-class Measured:
-    """CPU seconds of one method, over all trials, and the mean sizes of its sets."""
-
-    first: list[float] = field(default_factory=list)
-    later: list[float] = field(default_factory=list)
-    sets: tuple[float, float] | None = None
-
-    @property
-    def all_lists(self) -> float:
-        """Seconds for the lists of all the new users, from medians: a busy machine moves means."""
-        return float(np.median(self.first) + (NEW_USERS - 1) * np.median(self.later))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,9 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
         print_bins(largest_bins(lists))
         print_keeping(lists)
         for kind, make in KINDS.items():
-            measured = measure(lists, make, n_targets=data.n_users, trials=options.trials)
-            print_table(kind, measured)
-            met = met and measured["full"].all_lists >= GOAL * measured["hash"].all_lists
+            sets = sets_in_vain(lists, make, n_targets=data.n_users, newcomers=SETS, seed=7)
+            measured = measure(lists, make, n_targets=data.n_users, newcomers=NEW_USERS, trials=options.trials, seed=7)
+            print_table(kind, measured, sets)
+            met = met and measured["full"].all_lists(NEW_USERS) >= GOAL * measured["hash"].all_lists(NEW_USERS)
         del lists
     print(f"\nhash at least {GOAL} times as fast as the full computation: {'yes' if met else 'NO'}")
     return 0 if met or options.quick else 1  # the goal is for the size of MovieLens 1M
@@ -94,70 +66,6 @@ def chosen_data(path: Path | None, *, quick: bool) -> Interactions:
     if not isinstance(data, Interactions):
         sys.exit(f"{path} has no ratings")
     return data
-
-
-# The new users
-
-
-def sybil(whole: Profile, generator: np.random.Generator) -> Profile:
-    """A few ratings of somebody: what the kNN attack knows."""
-    chosen = generator.choice(whole.columns.size, min(KNOWN, whole.columns.size), replace=False)
-    return Profile.of(whole.columns[chosen], whole.ratings[chosen])
-
-
-def changed(whole: Profile, generator: np.random.Generator) -> Profile:
-    """All ratings of somebody, one of them changed, so that the first new user has no twin yet."""
-    ratings = whole.ratings.copy()
-    place = generator.integers(ratings.size)
-    ratings[place] += 1.0 if ratings[place] < 3.0 else -1.0
-    return Profile(whole.columns, ratings)
-
-
-KINDS: dict[str, NewProfile] = {f"sybil with {KNOWN} ratings": sybil, "whole user, one rating changed": changed}
-
-
-# Measuring
-
-
-def measure(lists: SimilarityLists, make: NewProfile, *, n_targets: int, trials: int) -> dict[str, Measured]:
-    generator = np.random.default_rng(7)
-    measured = {name: Measured() for name in METHODS}
-
-    def new() -> Profile:
-        return make(lists.profile(int(generator.integers(n_targets))), generator)
-
-    for name, builder in METHODS.items():
-        if isinstance(search := builder(), TwinSearch):
-            sets = [search.candidates(lists, new()) for _ in range(SETS)]
-            measured[name].sets = float(np.mean([s.sizes for s in sets])), float(np.mean([s.common.size for s in sets]))
-    for _ in range(trials):
-        for name, builder in METHODS.items():
-            attack(lists, builder(), new(), measured[name])
-    return measured
-
-
-def attack(lists: SimilarityLists, builder: ListBuilder, profile: Profile, into: Measured) -> None:
-    builder.build(lists, lists.profile(0))  # compiles, shuffles the deck, fills the dictionary
-    for number in range(NEW_USERS):
-        begin = time.process_time()
-        built = builder.build(lists, profile)
-        (into.later if number else into.first).append(time.process_time() - begin)
-        right = FullComputation().build(lists, profile)
-        if not np.array_equal(built.codes, right.codes) or not np.array_equal(built.values, right.values):
-            raise AssertionError(f"{builder.name} built a wrong list")
-        if number and built.twin is None and not isinstance(builder, FullComputation):
-            raise AssertionError(f"{builder.name} missed a twin")
-        lists.append(profile, built)
-
-
-def largest_bins(lists: SimilarityLists) -> NDArray[np.float64]:
-    """Of each list, the share of users in its fullest bin of width 0.01."""
-    shares = np.empty(lists.n_rows)
-    for row in range(lists.n_rows):
-        _, values = lists.list_of(row)
-        bins = np.minimum((np.clip(values, 0, 1) * 100).astype(np.int64), 99)
-        shares[row] = np.bincount(bins).max() / values.size
-    return shares
 
 
 # Printing
@@ -200,20 +108,21 @@ def print_keeping(lists: SimilarityLists, *, n: int = 128) -> None:
     )
 
 
-def print_table(kind: str, measured: dict[str, Measured]) -> None:
-    full, by_column = measured["full"].all_lists, measured["full, by column"].all_lists
+def print_table(kind: str, measured: dict[str, Measured], sets: dict[int, SetSizes]) -> None:
+    full, by_column = measured["full"].all_lists(NEW_USERS), measured["full, by column"].all_lists(NEW_USERS)
     print(f"\n{kind:<32}{'ms for one user':>20}{f'speed-up, {NEW_USERS} users':>24}{'mean size of':>20}")
     print(f"{'':<32}{'first':>10}{'later':>10}{'over full':>12}{'by column':>12}{'Set_i':>10}{'Set_0':>10}")
     for name, each in measured.items():
-        sets = "" if each.sets is None else f"{each.sets[0]:>10.1f}{each.sets[1]:>10.1f}"
+        found = sets.get(int(name.rpartition("=")[2])) if name.startswith("TwinSearch") else None
+        sizes = "" if found is None else f"{found.each:>10.1f}{found.common:>10.1f}"
         print(
             f"{name:<32}{np.median(each.first) * 1e3:>10.3f}{np.median(each.later) * 1e3:>10.3f}"
-            f"{full / each.all_lists:>11.1f}×{by_column / each.all_lists:>11.1f}×{sets}"
+            f"{full / each.all_lists(NEW_USERS):>11.1f}×{by_column / each.all_lists(NEW_USERS):>11.1f}×{sizes}"
         )
     search = measured["full"], measured["TwinSearch c=3"]
     hit = np.median(search[0].later) / np.median(search[1].later)
     print(
-        f"TwinSearch (c=3) is {search[0].all_lists / search[1].all_lists:.0f} times as fast as the full computation, "
+        f"TwinSearch (c=3) is {full / search[1].all_lists(NEW_USERS):.0f} times as fast as the full computation, "
         f"{hit:.0f} times once there is a twin; the paper says {CLAIM}"
     )
 

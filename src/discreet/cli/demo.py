@@ -10,7 +10,6 @@ import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text, working
 from discreet.cli.options import AsJson
-from discreet.cli.report import Report
 from discreet.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.data import Interactions
     from discreet.privacy import Release
     from discreet.recommender import Recommender
+    from discreet.studies.page import Page
 
 __all__ = ["demo"]
 
@@ -137,7 +137,7 @@ def _compared(films: Interactions, counts: Release) -> pl.DataFrame:
     import polars as pl
 
     from discreet.counting import top
-    from discreet.privacy.bounding import weigh
+    from discreet.privacy.weighing import weigh
 
     ranked = top(counts, films.n_items)
     weighed = weigh(films, CAP)
@@ -164,9 +164,11 @@ def _report(
     top: Release,
     compared: pl.DataFrame,
     found: int,
-) -> Report:
+) -> Page:
+    from discreet.studies.page import Page
+
     noise = counts.parameters["noise_95"]
-    report = Report(
+    report = Page(
         "What everybody watched, and what nobody told",
         f"{films.n_users:,} invented people rated {films.n_items:,} films. "
         "Here is what may be published about them, and why.",
@@ -210,9 +212,7 @@ def _attacked(films: Interactions) -> AttackReport:
     return SybilAttack(k=10, known=8).run({"neighbors": plain, "private": private}, films, targets=3, seed=7)
 
 
-def _add_recommendations(
-    report: Report, private: Recommender, lists: dict[str, list[str]], attack: AttackReport
-) -> None:
+def _add_recommendations(report: Page, private: Recommender, lists: dict[str, list[str]], attack: AttackReport) -> None:
     report.heading("Recommendations")
     report.text(
         f"What two recommenders suggest to {PERSON}: item neighbors as everybody has them, and item neighbors from one "
@@ -231,7 +231,7 @@ def _add_recommendations(
     report.table(columns, found, numbers=columns[1:])
 
 
-def _add_costs(report: Report, refusal: str, statement: str) -> None:
+def _add_costs(report: Page, refusal: str, statement: str) -> None:
     report.heading("What it cost")
     report.text(
         "The ledger was charged before any noise was drawn. A request that did not fit was refused, at no cost:"

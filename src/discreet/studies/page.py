@@ -1,17 +1,15 @@
-"""A report to open in a browser: one file, no scripts, nothing loaded from elsewhere."""
+"""A page to open in a browser: one file, no scripts, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    import altair as alt
-
-__all__ = ["Report"]
+__all__ = ["Page", "svg"]
 
 STYLE = """
 :root { color-scheme: light; --ink: #1d2430; --soft: #5b6675; --line: #dfe4ea; --accent: #2f6f6a; --paper: #fbfaf7; }
@@ -26,21 +24,36 @@ figure { margin: 1.2rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .92rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .4rem .7rem; border-bottom: 1px solid var(--line); }
-th { color: var(--soft); font-weight: 600; font-size: .88rem; } .number { text-align: right; width: 6rem; }
+th { color: var(--soft); font-weight: 600; font-size: .88rem; } .number { text-align: right; }
+.wide { overflow-x: auto; }
 blockquote { margin: 1rem 0; padding: .8rem 1.1rem; background: #fff; border-left: 4px solid var(--accent); }
 pre { background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1rem; overflow-x: auto;
       font-size: .88rem; }
 """
 
 
+def svg(chart: Any) -> str:
+    """An Altair chart as a picture."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(chart.to_json())
+
+
 @dataclass
-class Report:
+class Page:
     """Text, tables and charts, in the order they are added.
 
     Parameters
     ----------
     title, lead
         What it is about, in a line and in a sentence.
+
+    Examples
+    --------
+    >>> page = Page("Tea & rum", "What people drink.")
+    >>> page.table(["drink", "glasses"], [("tea", 3)], numbers=["glasses"])
+    >>> "<h1>Tea &amp; rum</h1>" in page.html()
+    True
     """
 
     title: str
@@ -67,14 +80,19 @@ class Report:
             )
 
         body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-        self._parts.append(f"<table><thead><tr>{cells('th', columns)}</tr></thead><tbody>{body}</tbody></table>")
+        table = f"<table><thead><tr>{cells('th', columns)}</tr></thead><tbody>{body}</tbody></table>"
+        self._parts.append(f'<div class="wide">{table}</div>')
 
-    def chart(self, chart: alt.Chart | alt.LayerChart, caption: str) -> None:
-        """A chart as a picture in the page."""
-        import vl_convert
+    def chart(self, chart: Any, caption: str) -> None:
+        """An Altair chart as a picture in the page."""
+        self.picture(svg(chart), caption)
 
-        svg = vl_convert.vegalite_to_svg(chart.to_json())
-        self._parts.append(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>")
+    def picture(self, svg: str, caption: str = "") -> None:
+        """A picture that is SVG already."""
+        # Pictures name their parts from 0; two of them in one page would clip each other.
+        own = re.sub(r'(\bid="|url\(#)', rf"\g<1>part{len(self._parts)}-", svg)
+        words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        self._parts.append(f"<figure>{own}{words}</figure>")
 
     def html(self) -> str:
         return (

@@ -1,0 +1,83 @@
+"""`discreet study`: a paper's experiment beside its published figures."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import answer_json, answer_table, answer_text
+from discreet.cli.options import AsJson, Column, Duplicates, Format, Scale, read_interactions, target_for
+from discreet.cli.progress import progressing
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.studies import StudyReport
+
+__all__ = ["study"]
+
+# Paragraphs are broken as the tables are wide.
+WIDTH = 100
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="pncf, ppns, twins, sampling or frontier.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise the built-in films.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Keep the report: page, tables, charts.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Draws splits and samples.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a report that is there.")] = False,
+    format: Format = None,
+    column: Column = None,
+    scale: Scale = None,
+    duplicates: Duplicates = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a published experiment again, with the published figures beside ours.
+
+    Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
+
+    [bold]Example[/bold]: discreet study pncf --data ml-100k --out pncf
+    """
+    from discreet.studies import STUDIES
+    from discreet.studies import study as run
+
+    if name not in STUDIES:
+        raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")
+    if seed < 0:
+        raise UsageError(f"--seed {seed} is not a seed.", remedy="Give a whole number from 0 up.")
+    if out is not None:
+        target_for(out, overwrite=overwrite)
+    records = None
+    if data is not None:
+        records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
+    with progressing(f"study {name}") as progress:
+        report = run(name, records, seed=seed, quick=quick, progress=progress)
+    # The answer comes before the folder: should that have become unwritable meanwhile, nothing is lost.
+    if as_json:
+        answer_json({**report.to_dict(), "saved": None if out is None else str(out)})
+    else:
+        _say(report)
+    if out is not None:
+        report.save(out, overwrite=overwrite)
+    if out is not None and not as_json:
+        answer_text(f"Open {out / 'report.html'} in a browser; the numbers are in {out / 'report.json'}.")
+
+
+def _say(report: StudyReport) -> None:
+    from discreet.studies.cells import numeric, readable, words
+
+    answer_text(f"{report.title}\n{report.source}\n")
+    for name, value in report.setting.items():
+        answer_text(textwrap.fill(f"{name}: {words(value)}", WIDTH, subsequent_indent="  "))
+    answer_text("")
+    for heading, table in report.tables.items():
+        answer_table(heading, table.columns, readable(table), numbers=numeric(table))
+    for finding in report.findings:
+        answer_text(textwrap.fill(finding, WIDTH) + "\n")
