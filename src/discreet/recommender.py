@@ -33,6 +33,13 @@ __all__ = ["MODELS", "Recommender", "load_model", "model_class"]
 
 # Where each model lives; loaded when it is first asked for.
 MODELS = {
+    "private-recommender": "discreet.factors:PrivateRecommender",
+    "private-ratings": "discreet.factors:PrivateRatings",
+    "ease": "discreet.factors:EASE",
+    "als": "discreet.factors:ALS",
+    "popularity": "discreet.factors:Popularity",
+    "biases": "discreet.factors:Biases",
+    "dp-als": "discreet.factors:DPALS",
     "knn": "discreet.neighbors:KNN",
     "uniform-neighbors": "discreet.neighbors:UniformNeighbors",
     "npns": "discreet.neighbors:NPNS",
@@ -42,6 +49,7 @@ MODELS = {
     "private-item-knn": "discreet.neighbors:PrivateItemKNN",
     "shrunk-pncf": "discreet.neighbors:ShrunkPNCF",
     "noisy-neighbor-mean": "discreet.neighbors:NoisyNeighborMean",
+    "context-popularity": "discreet.counting:ContextPopularity",
 }
 
 USERS_AT_ONCE = 4_000_000
@@ -139,13 +147,19 @@ class Recommender(ABC):
         allowed = np.zeros(len(self.items_), dtype=bool)
         allowed[slice(None) if items is None else self.items_.encode(list(items))] = True
         tables = []
-        step = max(1, USERS_AT_ONCE // max(1, len(self.items_)))
         n_rows = rows.indptr.size - 1
+        pool = self._pool(n + int(np.diff(rows.indptr).max(initial=0))) if items is None else None
+        pool = np.arange(len(self.items_)) if pool is None else pool
+        column = np.full(len(self.items_), -1, dtype=np.int64)
+        column[pool] = np.arange(pool.size)
+        step = max(1, USERS_AT_ONCE // max(1, pool.size))
         for begin in range(0, n_rows, step):
             part = rows[begin : begin + step, :]
-            scores = np.where(allowed, self._score(part), -np.inf)
+            scores = np.where(allowed[pool], self._score_among(part, pool), -np.inf)
             if exclude_seen:
-                scores[part.nonzero()] = -np.inf
+                row, seen = part.nonzero()
+                known = column[seen] >= 0
+                scores[row[known], column[seen[known]]] = -np.inf
             tables.append(_best(scores, n, begin))
         best = pl.concat(tables) if tables else _best(np.zeros((0, len(self.items_))), n, 0)
         if ids is not None and users is not None:
@@ -153,7 +167,7 @@ class Recommender(ABC):
             place = np.zeros(len(ids), dtype=np.int64)
             place[ids.encode(list(dict.fromkeys(users)))] = np.arange(len(ids))
             best = best[np.argsort(place[best["row"].to_numpy()], kind="stable")]
-        named = best.with_columns(self.items_.take(best["item_id"].to_numpy()).alias("item_id"))
+        named = best.with_columns(self.items_.take(pool[best["item_id"].to_numpy()]).alias("item_id"))
         if ids is None:
             return named.drop("row")
         return named.with_columns(ids.take(named["row"].to_numpy()).alias("row")).rename({"row": "user_id"})
@@ -226,6 +240,15 @@ class Recommender(ABC):
     @abstractmethod
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         """Scores of all items for each history, larger is better; −inf where there is none."""
+
+    def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of some items only; for models that can leave the others out of the work."""
+        scores = self._score(rows)
+        return scores if items.size == scores.shape[1] else scores[:, items]
+
+    def _pool(self, most: int) -> NDArray[np.int64] | None:
+        """Codes, rising, of items among which the best ``most`` of everybody are; None where they can be any."""
+        return None
 
     @abstractmethod
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -1,0 +1,341 @@
+"""Predicted ratings from noisy offsets of items and, where there are users enough, a few noisy factors.
+
+What a person's own ratings say is worked out on that person's side, and costs nothing: how far up the scale they rate,
+how closely they follow the general opinion, how they take to what is popular, and where they stand on each factor.
+
+References
+----------
+F. McSherry, I. Mironov: Differentially private recommender systems. KDD 2009 (item offsets and covariance).
+M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 2014 (joint differential privacy).
+R. Salakhutdinov, A. Mnih: Probabilistic matrix factorization. NIPS 2007 (the model that is approximated).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ids import IdMap
+from discreet.data.interactions import Interactions
+from discreet.errors import UsageError
+from discreet.factors.kernels import dot_products, ridge_solutions
+from discreet.factors.rating_statistics import LEVEL_SHARE, offset_sums, record_sums, relative_ratings
+from discreet.factors.released_model import ReleasedModel, require_named_items, standardized
+from discreet.factors.spectrum import shrunk_spectrum
+from discreet.factors.statistics import COUNT_SHARE, popularity_sums, unit_gram
+from discreet.privacy.charging import charged
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import GaussianLoss, mu_for
+from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.numbers import Rational
+from discreet.privacy.release import Release
+from discreet.privacy.units import Unit
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["PrivateRatings"]
+
+CROSSOVER = 3000
+"""From this number of users × μ on factors pay for themselves."""
+
+WEIGHTS_SHARE, OFFSETS_SHARE = Fraction(15, 100), Fraction(40, 100)
+"""Shares of μ² for how much each item is rated and, where factors follow, for its offset."""
+
+RECORD_WEIGHT, RECORD_VALUE = 0.6, 0.8
+
+# Fixed once, in squared halves of the scale: how ratings scatter, and how people differ in level and in slopes.
+SCATTER, LEVELS, SLOPES = 0.2, 0.05, 0.0075
+SHORTENED = 0.7
+"""The share of a user's length that clipping usually leaves."""
+
+CENTER = 0.3
+"""Where people's means lie on most scales, in halves of the scale above the middle: a start, not a claim."""
+
+HEAD, MOST_HEAD, MOST_FACTORS = 6.0, 1_500, 30
+CO_COUNT = 1.5
+"""How much oftener two items meet in one history than if all histories were equally long."""
+
+
+@dataclass
+class PrivateRatings(ReleasedModel):
+    """Ratings as level of the person + offset of the item + slopes + factors; only items' numbers are released.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The budget of one fit.
+    unit
+        "user": the whole history of one person; "rating": one rating, present or absent, a weaker promise at which
+        offsets are nearly free and no factors are learned.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was released; the model is a function of it.
+    model_ : str
+        "offsets", or "factors" where users × μ is at least 3000.
+    offsets_ : float array
+        How far above a person's own level each item is rated, in stars.
+    features_ : float array
+        What people's ratings are regressed on: 1, the offset, the popularity, and the factors.
+
+    Privacy
+    -------
+    Unit: one user, present or absent (or one record); joint: a person's own results use that person's own records.
+    Released: weights of raters, offsets, and with factors one matrix of residuals, with rounded normal noise; μ² adds
+    up. Proofs: ``docs/proofs/factors.md``. Not covered: the catalog, the rating scale, one's own screen; at record
+    level also who is in the data and how much anybody rated.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=600, items=80, seed=7)
+    >>> model = dc.PrivateRatings(epsilon=4).fit(films)
+    >>> model.predict(["film-3"], history={"film-1": 5, "film-8": 4}).columns
+    ['item_id', 'score']
+    """
+
+    name: ClassVar[str] = "private-ratings"
+
+    epsilon: Rational = 1
+    delta: Rational = "1e-6"
+    unit: str = "user"
+
+    # Fitting
+
+    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
+        if self.unit not in ("user", "rating"):
+            raise UsageError(f"unit = {self.unit!r}?", remedy="Choose 'user' or 'rating'.")
+        mu_squared = mu_for(self.epsilon, self.delta) ** 2
+        if data.rating is None or data.scale is None:
+            raise UsageError(
+                "predicted ratings need ratings on a public scale.", remedy='Declare it: Interactions(…, scale="1:5").'
+            )
+        records = require_named_items(data, "predicted ratings")
+        release_of = self._by_user if self.unit == "user" else self._by_record
+        sums = popularity_sums(records) if self.unit == "user" else record_sums(records)
+        NormalMechanism(mu_squared * WEIGHTS_SHARE).check(sums)
+        guarantee = self._promise(mu_squared, data.n_items, sums.caps)
+        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
+            parts, noise = release_of(records, mu_squared)
+            release = Release(
+                kind=self.name,
+                guarantee=guarantee,
+                mechanism=self.name,
+                parameters={**self.config(), "scale": str(data.scale), "mu_squared": str(mu_squared), **noise},
+                parts={**parts, "items": pl.DataFrame({"item_id": data.items.series})},
+                dataset=data.name,
+            )
+            charge.settle(release.id)
+        self._build(release)
+
+    def _by_user(self, data: Interactions, mu_squared: Fraction) -> tuple[dict[str, Any], dict[str, float]]:
+        first, sums = NormalMechanism(mu_squared * WEIGHTS_SHARE), popularity_sums(data)
+        parts: dict[str, Any] = {"weights": first.release(sums).astype(np.float64) * float(sums.step)}
+        noise = {"noise_weights": first.standard_deviation(sums)}
+        raters = _Raters.of(parts["weights"], noise["noise_weights"])
+        factors = raters.users * math.sqrt(mu_squared) >= CROSSOVER
+        share = OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE
+        second, sums = NormalMechanism(mu_squared * share), offset_sums(data, raters.known**-0.5, CENTER)
+        parts["offsets"] = second.release(sums).astype(np.float64) * float(sums.step)
+        noise["noise_offsets"] = second.standard_deviation(sums)
+        if factors:
+            offsets = _Offsets.of(raters, parts["offsets"], noise["noise_offsets"])
+            head = raters.head(math.sqrt(mu_squared))
+            gram = unit_gram(data, head, _residuals(data, offsets) * raters.known[data.item] ** -0.5)
+            third = NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE))
+            parts |= {"head": head, "residuals": third.release(gram)[0]}
+            noise["noise_residuals"] = third.standard_deviation(gram)
+        return parts, noise
+
+    def _by_record(self, data: Interactions, mu_squared: Fraction) -> tuple[dict[str, Any], dict[str, float]]:
+        mechanism, sums = NormalMechanism(mu_squared), record_sums(data)
+        noisy = mechanism.release(sums).astype(np.float64) * float(sums.step)
+        return {"records": noisy}, {"noise_records": mechanism.standard_deviation(sums)}
+
+    def _promise(self, mu_squared: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
+        outside = ["the public list of items and rating scale", "facts about people at large", "one's own screen"]
+        if self.unit == "rating":
+            outside.append("who is in the data, and what several records of one person say together")
+        return Guarantee(
+            loss=GaussianLoss(mu_squared),
+            unit=Unit("user" if self.unit == "user" else "record"),
+            standing=Standing.PROVED,
+            basis=f"noisy offsets and residuals, docs/proofs/factors.md, Theorem {3 if self.unit == 'user' else 4}",
+            subject=f"a rating model of {n_items:,} items",
+            caps=caps,
+            not_covered=tuple(outside),
+            joint=True,
+        )
+
+    # Post-processing: a function of the release alone
+
+    def _build(self, release: Release) -> None:
+        from discreet.data.scales import RatingScale
+
+        public = release.parameters
+        self.release_, self.guarantee_ = release, release.guarantee
+        self.items_ = IdMap(release.table("items")["item_id"], what="item")
+        scale = RatingScale.of(public["scale"])
+        self.low_, self.high_ = float(scale.low), float(scale.high)
+        if self.unit == "user":
+            raters = _Raters.of(release.array("weights"), public["noise_weights"])
+            offsets = _Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
+        else:
+            offsets = _Offsets.of_records(release.array("records"), public["noise_records"])
+        self._offsets, self.offsets_ = offsets, offsets.offset * (self.high_ - self.low_) / 2
+        self.model_, self.features_, self._prior = "offsets", offsets.features, offsets.prior
+        if "head" in release.parts:
+            factors = _factors(release, _Raters.of(release.array("weights"), public["noise_weights"]))
+            self.model_ = "factors"
+            self.features_ = np.hstack([offsets.features, factors])
+            self._prior = np.concatenate([offsets.prior, np.ones(factors.shape[1])])
+
+    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        where = self._people(rows)
+        relative = self._offsets.level + self._offsets.offset[item] + (self.features_[item] * where[row]).sum(axis=1)
+        return self._in_stars(relative)
+
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        explained = dot_products(self._people(rows), np.ascontiguousarray(self.features_))
+        return self._in_stars(self._offsets.level + self._offsets.offset + explained)
+
+    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Cosines of factors; without factors nothing is known of what goes with what."""
+        factors = self.features_[:, self._offsets.features.shape[1] :]
+        norms = np.linalg.norm(factors, axis=1)
+        unit = factors / np.where(norms > 0, norms, 1)[:, None]
+        likeness = unit[items] @ unit.T
+        return np.where((norms[items][:, None] > 0) & (norms > 0) & (likeness > 0), likeness, -np.inf)
+
+    def _people(self, rows: csr_array) -> NDArray[np.float64]:
+        """Where each person stands on every feature, from that person's own ratings."""
+        middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
+        ratings = np.clip((rows.data.astype(np.float64) - middle) / half, -1, 1)
+        items = rows.indices.astype(np.int64)
+        return _stand(rows.indptr.astype(np.int64), items, ratings, self._offsets, self.features_, self._prior)
+
+    def _in_stars(self, relative: NDArray[np.float64]) -> NDArray[np.float64]:
+        middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
+        return np.clip(middle + half * relative, self.low_, self.high_)
+
+
+@dataclass(frozen=True)
+class _Raters:
+    """How much each item is rated: the first release."""
+
+    weights: NDArray[np.float64]
+    known: NDArray[np.float64]
+    users: float
+
+    @classmethod
+    def of(cls, noisy: NDArray[np.float64], noise: float) -> _Raters:
+        weights = noisy[:-1] / math.sqrt(1 - COUNT_SHARE**2)
+        return cls(weights, np.maximum(weights, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)))
+
+    def head(self, mu: float) -> NDArray[np.int32]:
+        size = min(self.weights.size, MOST_HEAD, max(60, round(HEAD * math.sqrt(self.users * mu))))
+        return np.sort(np.argsort(-self.weights, kind="stable")[:size]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class _Offsets:
+    """Offsets of items in halves of the scale, the general level, and what people's ratings are regressed on."""
+
+    offset: NDArray[np.float64]
+    level: float
+    features: NDArray[np.float64]
+    prior: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, raters: _Raters, noisy: NDArray[np.float64], noise: float) -> _Offsets:
+        weights = raters.known**-0.5
+        typical = math.sqrt(np.average(weights**2, weights=raters.known))
+        strength = SHORTENED * weights * raters.known / typical
+        level = float(np.clip(noisy[-1] / float(LEVEL_SHARE) / raters.users, -1, 1))
+        offset = _shrunk_towards_popularity(noisy[:-1] / strength, (noise / strength) ** 2, raters.known)
+        return cls._with(offset, level, raters.known)
+
+    @classmethod
+    def of_records(cls, noisy: NDArray[np.float64], noise: float) -> _Offsets:
+        n_items = noisy.size // 2
+        counts = noisy[:n_items] / RECORD_WEIGHT
+        known = np.maximum(counts, max(1.0, noise))
+        level = float(np.clip(noisy[n_items:].sum() / RECORD_VALUE / max(counts.sum(), 1.0), -1, 1))
+        offset = noisy[n_items:] / RECORD_VALUE / known - level
+        # What one rating tells is uncertain by how ratings scatter, and by the noise.
+        variance = (noise / known) ** 2 + SCATTER / known
+        return cls._with(_shrunk_towards_popularity(offset, variance, known), level, known)
+
+    @classmethod
+    def _with(cls, offset: NDArray[np.float64], level: float, known: NDArray[np.float64]) -> _Offsets:
+        slopes = [standardized(offset, known), standardized(np.log(known), known)]
+        features = np.stack([np.ones(offset.size), *slopes], axis=1)
+        return cls(offset, level, features, np.array([LEVELS, SLOPES, SLOPES]))
+
+
+def _shrunk_towards_popularity(
+    seen: NDArray[np.float64], variance: NDArray[np.float64], known: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Empirical Bayes: every offset is drawn towards what items so popular usually have.
+
+    The usual offset is a regression on (1, ln c, ln² c); how far items scatter about it is estimated by moments.
+    """
+    popularity = np.log(known)
+    design = np.stack([np.ones(seen.size), popularity, popularity**2], axis=1)
+    scatter = 0.025
+    usual = np.zeros(seen.size)
+    for _ in range(20):
+        trust = 1 / (variance + scatter)
+        weighted = design * trust[:, None]
+        usual = design @ np.linalg.lstsq(weighted.T @ design, weighted.T @ seen, rcond=None)[0]
+        scatter = max(0.0025, float((trust**2 * ((seen - usual) ** 2 - variance)).sum() / (trust**2).sum()))
+    return np.clip(usual + scatter / (scatter + variance) * (seen - usual), -2, 2)
+
+
+def _stand(
+    starts: NDArray[np.int64],
+    items: NDArray[np.int64],
+    ratings: NDArray[np.float64],
+    offsets: _Offsets,
+    features: NDArray[np.float64],
+    prior: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    targets = ratings - offsets.level - offsets.offset[items]
+    return ridge_solutions(starts, items, targets, np.ascontiguousarray(features), SCATTER / prior)
+
+
+def _residuals(data: Interactions, offsets: _Offsets) -> NDArray[np.float64]:
+    """What a person's own level and slopes leave of each rating."""
+    ratings, items = relative_ratings(data), data.item.astype(np.int64)
+    where = _stand(data.user_starts, items, ratings, offsets, offsets.features, offsets.prior)
+    explained = (offsets.features[items] * where[data.user]).sum(axis=1)
+    return ratings - offsets.level - offsets.offset[items] - explained
+
+
+def _factors(release: Release, raters: _Raters) -> NDArray[np.float64]:
+    """Factors of items, scaled so that people stand on each with variance 1.
+
+    Residuals that have nothing to do with each other put users/head on the diagonal and nothing elsewhere. What two
+    items of weights c share by covariance shows in the matrix κ·√(c c′) times, κ being how often items meet.
+    """
+    public: Mapping[str, Any] = release.parameters
+    head, matrix = release.array("head").astype(np.int32), release.array("residuals")
+    apart = matrix - np.eye(head.size) * raters.users / head.size
+    values, vectors = shrunk_spectrum(apart, public["noise_residuals"])
+    strongest = np.argsort(-values)[:MOST_FACTORS]
+    meeting = CO_COUNT * np.maximum(raters.weights, 0).sum() / (raters.users * head.size * 0.875 * SCATTER)
+    factors = np.zeros((raters.weights.size, strongest.size))
+    factors[head] = vectors[:, strongest] * np.sqrt(values[strongest] / meeting)
+    factors[head] /= np.sqrt(raters.known[head])[:, None]
+    return factors

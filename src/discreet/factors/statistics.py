@@ -1,0 +1,121 @@
+"""What the proved models release: sums over users in whole numbers, with what one user can change.
+
+``docs/proofs/factors.md`` proves each bound. Users are handled one by one in compiled loops, so that the numbers of one
+do not depend, not even in their last digits, on who else is in the data.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.interactions import Interactions
+from discreet.factors.kernels import projected_rows, unit_rows
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.units import Unit
+
+__all__ = ["COUNT_SHARE", "HEAD_BITS", "head_records", "popularity_sums", "projected_gram", "unit_gram"]
+
+BITS = 20
+HEAD_BITS = 14
+COUNT_SHARE = Fraction(1, 10)
+"""Length of the coordinate that counts users, in units of the whole."""
+
+ROWS_AT_ONCE = 2**22
+"""Entries of dense rows that are worked on at a time."""
+
+
+def root_weights(n_items: int, squared: Fraction) -> NDArray[np.int64]:
+    """⌊2^bits·√(squared/n)⌋ for n = 0, 1, …, n_items; for n = 0 it is 0. A public table."""
+    roots = [math.isqrt(math.floor(squared * 4**BITS / n)) for n in range(1, n_items + 1)]
+    return np.array([0, *roots], dtype=np.int64)
+
+
+def popularity_sums(data: Interactions) -> BoundedSums:
+    """For every item the sum of 1/√n over its users, n the number of items of a user; and the number of users.
+
+    One user's squared length: n·w_n² ≤ (1 − c²)·4^bits for the items and c²·4^bits for the count, c = COUNT_SHARE.
+    """
+    weight = root_weights(data.n_items, 1 - COUNT_SHARE**2)[data.records_per_user]
+    items = np.bincount(data.item, weights=weight[data.user], minlength=data.n_items).astype(np.int64)
+    one = math.floor(COUNT_SHARE * 2**BITS)
+    users = one * int((data.records_per_user > 0).sum())
+    whole = Fraction(4**BITS)
+    return BoundedSums(
+        values=np.append(items, users),
+        step=Fraction(1, 2**BITS),
+        l1=Fraction(2**BITS * (math.isqrt(data.n_items) + 2)),
+        l2_squared=whole,
+        linf=Fraction(2**BITS),
+        nonnegative=True,
+        unit=Unit("user"),
+        caps=("each user's items weigh together what one item of somebody with one item weighs, in squares",),
+    )
+
+
+def head_records(
+    data: Interactions, head: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Where each user's records of head items begin, the places of their items in the head, and which records."""
+    place = np.full(data.n_items, -1, dtype=np.int64)
+    place[head] = np.arange(head.size)
+    places = place[data.item]
+    known = places >= 0
+    starts = np.zeros(data.n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(data.user[known], minlength=data.n_users), out=starts[1:])
+    return starts, places[known], known
+
+
+def projected_gram(
+    data: Interactions,
+    head: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    direction: NDArray[np.float64],
+) -> BoundedGram:
+    """Σ_u y yᵀ over users, y the weighted items of a user without their part along a direction, at most of length 1."""
+    starts, places, _ = head_records(data, head)
+    side = 2**HEAD_BITS
+
+    def rows(begin: int, end: int) -> NDArray[np.float64]:
+        local = starts[begin : end + 1] - starts[begin]
+        return projected_rows(local, places[starts[begin] : starts[end]], weights, direction, side)
+
+    return _gram_of(rows, data.n_users, head.size)
+
+
+def unit_gram(data: Interactions, head: NDArray[np.int32], values: NDArray[np.float64]) -> BoundedGram:
+    """Σ_u z zᵀ over users, z the values of a user's records of head items, scaled to length 1 at most."""
+    starts, places, known = head_records(data, head)
+    kept = values[known]
+    side = 2**HEAD_BITS
+
+    def rows(begin: int, end: int) -> NDArray[np.float64]:
+        local = starts[begin : end + 1] - starts[begin]
+        part = slice(int(starts[begin]), int(starts[end]))
+        return unit_rows(local, places[part], kept[part], head.size, side)
+
+    return _gram_of(rows, data.n_users, head.size)
+
+
+def _gram_of(rows, n_users: int, size: int) -> BoundedGram:  # type: ignore[no-untyped-def]
+    """The sum of outer products of whole rows, block by block.
+
+    A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁸ and exact in floating point whatever the
+    order of additions; blocks are added in int64.
+    """
+    total = np.zeros((size, size), dtype=np.int64)
+    step = max(1, ROWS_AT_ONCE // max(size, 1))
+    for begin in range(0, n_users, step):
+        block = rows(begin, min(begin + step, n_users))
+        total += np.rint(block.T @ block).astype(np.int64)
+    return BoundedGram(
+        matrices=(total,),
+        step=Fraction(1, 4**HEAD_BITS),
+        frobenius_squared=Fraction(4 ** (2 * HEAD_BITS)),
+        unit=Unit("user"),
+        caps=("each user's taste was scaled to length 1",),
+    )

@@ -1,0 +1,205 @@
+"""The proved models: what they promise, what they learn, what they say before and after."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import BudgetError, PrivacyError, UsageError
+from discreet.factors import PrivateRatings, PrivateRecommender
+from discreet.privacy.losses import GaussianLoss, mu_for
+from discreet.testing.models import RecommenderConformance
+
+
+@pytest.fixture(scope="module")
+def films() -> dc.Interactions:
+    return dc.synthetic.films(users=900, items=120, seed=3)
+
+
+class TestPrivateRecommender(RecommenderConformance):
+    deterministic = False
+    keeps_records = False
+
+    def make_model(self) -> PrivateRecommender:
+        return PrivateRecommender(epsilon=5000, delta="1e-6")
+
+
+class TestPrivateRatings(RecommenderConformance):
+    deterministic = False
+    keeps_records = False
+
+    def make_model(self) -> PrivateRatings:
+        return PrivateRatings(epsilon=5000, delta="1e-6")
+
+
+class TestPrivateRatingsOfRecords(RecommenderConformance):
+    deterministic = False
+    keeps_records = False
+
+    def make_model(self) -> PrivateRatings:
+        return PrivateRatings(epsilon=100, delta="1e-6", unit="rating")
+
+
+@pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
+def test_the_promise_is_what_was_asked_for(kind: type, films: dc.Interactions) -> None:
+    promise = kind(epsilon=2, delta="1e-6").fit(films).guarantee
+    assert promise.loss == GaussianLoss(mu_for(2, "1e-6") ** 2)
+    assert promise.loss.epsilon_at(Fraction(1, 10**6)) <= 2
+    assert promise.joint
+    assert promise.standing.name == "PROVED"
+    assert promise.unit.code == "user/add-remove"
+
+
+@pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
+def test_the_ledger_is_charged_once_and_refuses_a_second_time(
+    kind: type, films: dc.Interactions, tmp_path: Path
+) -> None:
+    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger.open(films, epsilon=1, delta="1e-6", unit="user")
+    kind(epsilon=1, delta="1e-6").fit(films, ledger=ledger)
+    with pytest.raises(BudgetError):
+        kind(epsilon=1, delta="1e-6").fit(films, ledger=ledger)
+
+
+@pytest.mark.usefixtures("fixed_bits")
+def test_many_users_get_tastes_and_few_get_popularity(films: dc.Interactions) -> None:
+    rich = PrivateRecommender(epsilon=8, delta="1e-6").fit(films)
+    assert rich.ranking_ == "tastes"
+    assert rich.head_.size > 0
+    poor = PrivateRecommender(epsilon="1/10", delta="1e-6").fit(films)
+    assert poor.ranking_ == "popularity"
+    assert {"first", "second", "items"} == set(poor.release_.parts)
+    # Both halves of the budget went into popularity: it is more exact than the first alone.
+    true = np.bincount(films.item, minlength=films.n_items)
+    first = poor.release_.array("first")[:-1]
+    assert np.corrcoef(poor.popularity_, true)[0, 1] > np.corrcoef(first, true)[0, 1]
+
+
+@pytest.mark.usefixtures("fixed_bits")
+def test_tastes_beat_popularity_on_a_world_of_two_tastes() -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        (user, int(item))
+        for user in range(3000)
+        for item in rng.choice(20, 8, replace=False) + 20 * (user % 2)
+        if rng.random() < 0.9
+    ]
+    data = dc.Interactions(rows, items=list(range(40)))
+    model = PrivateRecommender(epsilon=2, delta="1e-6").fit(data)
+    for history, own in (([0, 1, 2], range(20)), ([21, 25, 30], range(20, 40))):
+        best = model.recommend(history=history, n=10)["item_id"].to_list()
+        assert sum(item in own for item in best) >= 9
+    alike = model.similar_items(3, n=10)["similar_id"].to_list()
+    assert sum(item < 20 for item in alike) >= 9
+
+
+@pytest.mark.usefixtures("fixed_bits")
+def test_without_noise_the_matrix_is_the_plain_one() -> None:
+    """ε → ∞: what is released is what the records say."""
+    data = dc.synthetic.films(users=300, items=60, seed=1)
+    model = PrivateRecommender(epsilon=10**6, delta="1e-6", head=60).fit(data)
+    liked = (data.csr.toarray() >= 4).astype(float)
+    known = liked.sum(axis=1) > 0
+    pop = (liked[known] / np.sqrt(liked[known].sum(axis=1))[:, None]).sum(axis=0)
+    assert np.allclose(model.popularity_, pop, atol=0.01)
+    weights = model._weights
+    tastes = liked[known] * weights
+    tastes -= np.outer(tastes @ model._direction, model._direction)
+    tastes /= np.linalg.norm(tastes, axis=1)[:, None]
+    assert np.allclose(model.release_.array("tastes"), tastes.T @ tastes, atol=0.35)
+
+
+def test_the_number_of_users_can_be_public(films: dc.Interactions) -> None:
+    model = PrivateRecommender(epsilon=1, users=900).fit(films)
+    assert model.strength_ == pytest.approx(900 * float(mu_for(1, "1e-6")))
+    assert any("number of users" in line for line in model.guarantee.not_covered)  # type: ignore[union-attr]
+
+
+def test_an_estimate_reads_no_record(films: dc.Interactions) -> None:
+    told = PrivateRecommender(epsilon=1).estimate(films, users=5_000)
+    assert told == PrivateRecommender(epsilon=1).estimate(films.emptied(), users=5_000)
+    assert told["ranking"] == "tastes"
+    assert 0.6 < told["expected_share_of_nonprivate_recall"] < 0.8
+    assert PrivateRecommender(epsilon="1/10").estimate(films, users=100)["ranking"] == "popularity"
+    with pytest.raises(UsageError, match="how many users"):
+        PrivateRecommender().estimate(films)
+
+
+@pytest.mark.usefixtures("fixed_bits")
+def test_public_features_are_used_and_saved(tmp_path: Path) -> None:
+    films = dc.synthetic.films(users=2000, items=120, seed=3)
+    assert films.item_table is not None
+    column = next(name for name in films.item_table.columns if name != "title")
+    model = PrivateRecommender(epsilon=2, features=(column,)).fit(films)
+    again = dc.PrivateRecommender.load(model.save(tmp_path / "model"))
+    assert again.features == (column,)
+    history = {"film-3": 5, "film-8": 4}
+    assert model.recommend(history=history, n=5).equals(again.recommend(history=history, n=5))
+    with pytest.raises(UsageError, match="no column 'colour'"):
+        PrivateRecommender(features=("colour",)).fit(films)
+
+
+def test_a_saved_model_holds_nobody(films: dc.Interactions, tmp_path: Path) -> None:
+    folder = PrivateRecommender(epsilon=4).fit(films).save(tmp_path / "model")
+    for file in folder.rglob("*"):
+        if file.is_file():
+            assert b"u17" not in file.read_bytes()
+    with pytest.raises(UsageError, match="nobody's records"):
+        PrivateRecommender.load(folder).recommend(["u17"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epsilon": 0}, {"delta": 0}, {"head": 0}, {"users": 0}, {"first_share": 1}, {"epsilon": "much"}]
+)
+def test_wrong_settings_cost_nothing(wrong: dict[str, object], films: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger.open(films, epsilon=1, delta="1e-6", unit="user")
+    with pytest.raises(UsageError):
+        PrivateRecommender(**wrong).fit(films, ledger=ledger)  # type: ignore[arg-type]
+    assert not ledger.statement(films).entries
+
+
+def test_a_catalog_is_asked_for() -> None:
+    with pytest.raises(PrivacyError, match="public list"):
+        PrivateRecommender().fit(dc.Interactions([("a", "x"), ("b", "y")]))
+
+
+def test_ratings_are_asked_for() -> None:
+    data = dc.Interactions([("a", "x"), ("b", "y")], items=["x", "y"])
+    with pytest.raises(UsageError, match="ratings"):
+        PrivateRatings().fit(data)
+    with pytest.raises(UsageError, match="unit"):
+        PrivateRatings(unit="film").fit(dc.synthetic.films(users=50, items=20, seed=1))
+
+
+@pytest.mark.usefixtures("fixed_bits")
+def test_ratings_come_nearer_with_budget() -> None:
+    films = dc.synthetic.films(users=3000, items=120, seed=3)
+    # Every tenth record of a user, but never all of them.
+    place = np.arange(len(films)) - films.user_starts[films.user]
+    test = place % 10 == 3
+    train, held = films.filter(~test), films.filter(test).to_frame()
+    errors = {}
+    for label, model in {
+        "little": PrivateRatings(epsilon="1/5"),
+        "much": PrivateRatings(epsilon=20),
+        "record": PrivateRatings(epsilon=1, unit="rating"),
+    }.items():
+        pairs = list(zip(held["user_id"], held["item_id"], strict=True))
+        scores = model.fit(train).predict(pairs)["score"]
+        errors[label] = float(((scores - held["rating"].cast(pl.Float64)) ** 2).mean() ** 0.5)  # type: ignore[operator]
+    assert errors["much"] < errors["little"]
+    assert errors["record"] < errors["little"]
+    assert PrivateRatings(epsilon=20).fit(train).model_ == "factors"
+
+
+def test_the_unit_of_a_record_is_told_to_the_ledger(films: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger.open(films, epsilon=1, delta="1e-6", unit="user")
+    with pytest.raises(PrivacyError):
+        PrivateRatings(epsilon=1, unit="rating").fit(films, ledger=ledger)
