@@ -203,3 +203,19 @@ def test_the_unit_of_a_record_is_told_to_the_ledger(films: dc.Interactions, tmp_
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     with pytest.raises(PrivacyError):
         PrivateRatings(epsilon=1, unit="rating").fit(films, ledger=ledger)
+
+
+@pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
+def test_a_budget_too_small_for_any_noise_costs_nothing(kind: type, films: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger.open(films, epsilon=1, delta="1e-6", unit="user")
+    with pytest.raises(UsageError):
+        kind(epsilon="1e-9", delta="1e-13").fit(films, ledger=ledger)
+    assert not ledger.statement(films).entries
+
+
+@pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
+def test_people_who_like_nothing_are_no_reason_to_stop(kind: type) -> None:
+    data = dc.Interactions([(f"u{n}", "x", 1.0) for n in range(30)], items=["x", "y", "z"], scale="1:5")
+    model = kind(epsilon=50).fit(data)
+    assert model.recommend(["u3"], n=2).height == 2

@@ -59,13 +59,15 @@ def study(
         records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
     with progressing(f"study {name}") as progress:
         report = run(name, records, seed=seed, quick=quick, progress=progress)
-    # The answer comes before the folder: should that have become unwritable meanwhile, nothing is lost.
-    if as_json:
-        answer_json({**report.to_dict(), "saved": None if out is None else str(out)})
-    else:
-        _say(report)
-    if out is not None:
-        report.save(out, overwrite=overwrite)
+    try:
+        if out is not None:
+            report.save(out, overwrite=overwrite)
+    finally:
+        # Whatever became of the folder, what took minutes to measure is not lost.
+        if as_json:
+            answer_json({**report.to_dict(), "saved": None if out is None else str(out)})
+        else:
+            _say(report)
     if out is not None and not as_json:
         answer_text(f"Open {out / 'report.html'} in a browser; the numbers are in {out / 'report.json'}.")
 

@@ -77,6 +77,30 @@ def unit_rows(
     return rows
 
 
+@njit(cache=True)
+def _solve_in_place(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> None:
+    """The solution of a positive definite system, by Cholesky; both arguments are overwritten.
+
+    Written out, because a library may add up in another order on another day, and one person's numbers must depend on
+    nothing but that person's records.
+    """
+    size = side.size
+    for a in range(size):
+        for b in range(a + 1):
+            total = matrix[a, b]
+            for k in range(b):
+                total -= matrix[a, k] * matrix[b, k]
+            matrix[a, b] = np.sqrt(total) if a == b else total / matrix[b, b]
+    for a in range(size):
+        for k in range(a):
+            side[a] -= matrix[a, k] * side[k]
+        side[a] /= matrix[a, a]
+    for a in range(size - 1, -1, -1):
+        for k in range(a + 1, size):
+            side[a] -= matrix[k, a] * side[k]
+        side[a] /= matrix[a, a]
+
+
 @njit(parallel=True, cache=True)
 def ridge_solutions(
     starts: NDArray[np.int64],
@@ -97,7 +121,8 @@ def ridge_solutions(
                 side[a] += row[a] * targets[place]
                 for b in range(width):
                     matrix[a, b] += row[a] * row[b]
-        solutions[user] = np.linalg.solve(matrix, side)
+        _solve_in_place(matrix, side)
+        solutions[user] = side
     return solutions
 
 

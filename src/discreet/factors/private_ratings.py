@@ -29,7 +29,7 @@ from discreet.factors.kernels import dot_products, ridge_solutions
 from discreet.factors.rating_statistics import LEVEL_SHARE, offset_sums, record_sums, relative_ratings
 from discreet.factors.released_model import ReleasedModel, require_named_items, standardized
 from discreet.factors.spectrum import shrunk_spectrum
-from discreet.factors.statistics import COUNT_SHARE, popularity_sums, unit_gram
+from discreet.factors.statistics import COUNT_SHARE, gram_bounds, popularity_sums, unit_gram
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import GaussianLoss, mu_for
@@ -124,7 +124,9 @@ class PrivateRatings(ReleasedModel):
         records = require_named_items(data, "predicted ratings")
         release_of = self._by_user if self.unit == "user" else self._by_record
         sums = popularity_sums(records) if self.unit == "user" else record_sums(records)
+        # The largest noise of the parts is that on residuals; the others are within its range.
         NormalMechanism(mu_squared * WEIGHTS_SHARE).check(sums)
+        NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE)).check(gram_bounds())
         guarantee = self._promise(mu_squared, data.n_items, sums.caps)
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
             parts, noise = release_of(records, mu_squared)

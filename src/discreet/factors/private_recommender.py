@@ -27,7 +27,7 @@ from discreet.factors.expectation import expected_share
 from discreet.factors.item_features import feature_columns
 from discreet.factors.kernels import summed_rows
 from discreet.factors.released_model import ReleasedModel, require_named_items, require_share
-from discreet.factors.statistics import COUNT_SHARE, popularity_sums, projected_gram
+from discreet.factors.statistics import COUNT_SHARE, gram_bounds, popularity_sums, projected_gram
 from discreet.factors.taste_regression import taste_regression
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -135,6 +135,7 @@ class PrivateRecommender(ReleasedModel):
         columns, names = feature_columns(data, self.features)
         sums = popularity_sums(liked)
         first.check(sums)
+        NormalGramMechanism(rest).check(gram_bounds())
         guarantee = self._promise(mu_squared, data.n_items, sums.caps)
         parameters = {**self.config(), "threshold": threshold_of(data, self.positive)}
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=parameters) as charge:

@@ -7,6 +7,7 @@ do not depend, not even in their last digits, on who else is in the data.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.units import Unit
 
-__all__ = ["COUNT_SHARE", "HEAD_BITS", "head_records", "popularity_sums", "projected_gram", "unit_gram"]
+__all__ = ["COUNT_SHARE", "HEAD_BITS", "gram_bounds", "head_records", "popularity_sums", "projected_gram", "unit_gram"]
 
 BITS = 20
 HEAD_BITS = 14
@@ -53,8 +54,13 @@ def popularity_sums(data: Interactions) -> BoundedSums:
         linf=Fraction(2**BITS),
         nonnegative=True,
         unit=Unit("user"),
-        caps=("each user's items weigh together what one item of somebody with one item weighs, in squares",),
+        caps=("each user's records were scaled to a length of 1",),
     )
+
+
+def gram_bounds() -> BoundedGram:
+    """An empty matrix with the bounds that every matrix of this room has: what a budget can be checked against."""
+    return _gram_of(lambda begin, end: np.zeros((end - begin, 1)), 0, 1)
 
 
 def head_records(
@@ -101,7 +107,7 @@ def unit_gram(data: Interactions, head: NDArray[np.int32], values: NDArray[np.fl
     return _gram_of(rows, data.n_users, head.size)
 
 
-def _gram_of(rows, n_users: int, size: int) -> BoundedGram:  # type: ignore[no-untyped-def]
+def _gram_of(rows: Callable[[int, int], NDArray[np.float64]], n_users: int, size: int) -> BoundedGram:
     """The sum of outer products of whole rows, block by block.
 
     A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁸ and exact in floating point whatever the

@@ -42,8 +42,8 @@ def taste_regression(
         values, vectors = np.linalg.eigh(_block_shrunk(matrix, noise, direction, features))
         values = np.maximum(values, 0)
     ridge = NOISE_RIDGE * noise * math.sqrt(noisy.shape[0] / 2) + USER_RIDGE * users
-    # ridge·(V·diag(η)·Vᵀ + ridge)⁻¹ = 1 − V·diag(η/(η + ridge))·Vᵀ. Along popularity tastes have no variance, because it
-    # was taken out; taken as infinite there, no item is explained by the mere fact that all of them add up.
+    # ridge·(V·diag(η)·Vᵀ + ridge)⁻¹ = 1 − V·diag(η/(η + ridge))·Vᵀ. Along popularity tastes have no variance, because
+    # it was taken out; taken as infinite there, no item is explained by the mere fact that all of them add up.
     inverse = np.eye(noisy.shape[0]) - (vectors * (values / (values + ridge))) @ vectors.T
     inverse -= np.outer(direction, direction)
     weights = -inverse / np.maximum(inverse.diagonal(), 1e-9)
