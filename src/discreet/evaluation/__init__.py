@@ -8,7 +8,9 @@ from discreet.evaluation.counts import (
     kl_released_to_original,
     top_k_precision,
 )
+from discreet.evaluation.evaluation import Evaluation
 from discreet.evaluation.matches import Matches, match
+from discreet.evaluation.protocols import evaluate
 from discreet.evaluation.ranking import (
     average_precision_at_k,
     evaluate_ranking,
@@ -40,6 +42,7 @@ from discreet.evaluation.significance import (
 
 __all__ = [
     "BootstrapInterval",
+    "Evaluation",
     "Matches",
     "PairedTTest",
     "Scores",
@@ -49,6 +52,7 @@ __all__ = [
     "catalog_coverage",
     "compare",
     "count_mse",
+    "evaluate",
     "evaluate_catalog",
     "evaluate_counts",
     "evaluate_ranking",

@@ -1,0 +1,197 @@
+"""What several models come to on the same splits, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import EvaluationError
+from discreet.evaluation.scores import Scores
+from discreet.privacy.guarantees import Guarantee
+
+__all__ = ["Evaluation", "Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model on one split.
+
+    Attributes
+    ----------
+    scores
+        What was measured.
+    guarantee
+        What the model promised; None for one that protects nobody.
+    fit_seconds, ask_seconds
+        How long learning took, and answering with measuring.
+    """
+
+    scores: Scores
+    guarantee: Guarantee | None
+    fit_seconds: float
+    ask_seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """The result of ``evaluate``. Immutable; prints as one table.
+
+    Attributes
+    ----------
+    protocol, dataset
+        How it was measured, and on what.
+    runs
+        For each model the runs, one a split.
+    reference
+        The name of the model without privacy that the others are compared with; None where there is none.
+
+    Privacy
+    -------
+    Figures computed on secret records are themselves not private.
+    """
+
+    protocol: str
+    dataset: str
+    runs: Mapping[str, tuple[Run, ...]]
+    reference: str | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", MappingProxyType(dict(self.runs)))
+
+    @property
+    def models(self) -> list[str]:
+        return list(self.runs)
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.runs[self.models[0]][0].scores.values)
+
+    def __getitem__(self, metric: str) -> float:
+        """The mean over splits of a metric of the first model."""
+        return self.value(metric)
+
+    def value(self, metric: str, model: str | None = None) -> float:
+        """The mean over splits of a metric of one model, the first unless told."""
+        return float(np.mean(self._values(metric, model)))
+
+    def deviation(self, metric: str, model: str | None = None) -> float:
+        """The standard deviation over splits; NaN for a single split."""
+        values = self._values(metric, model)
+        return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+
+    def share(self, metric: str, model: str | None = None) -> float:
+        """A metric in units of that of the reference: 1 where privacy cost nothing."""
+        if self.reference is None:
+            raise EvaluationError("there is no reference to compare with.", remedy="Give reference=.")
+        return self.value(metric, model) / self.value(metric, self.reference)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row for each model, split (from 0) and metric."""
+        rows = [
+            (name, number, metric, value)
+            for name, done in self.runs.items()
+            for number, run in enumerate(done)
+            for metric, value in run.scores.values.items()
+        ]
+        return pl.DataFrame(rows, schema=["model", "split", "metric", "value"], orient="row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means, deviations and times as plain Python numbers, ready for JSON."""
+        return {
+            "protocol": self.protocol,
+            "dataset": self.dataset,
+            "reference": self.reference,
+            "models": {
+                name: {
+                    "private": done[0].guarantee is not None,
+                    "metrics": {metric: self.value(metric, name) for metric in self.metrics},
+                    "deviations": {metric: _known(self.deviation(metric, name)) for metric in self.metrics},
+                    "fit_seconds": float(np.mean([run.fit_seconds for run in done])),
+                    "ask_seconds": float(np.mean([run.ask_seconds for run in done])),
+                }
+                for name, done in self.runs.items()
+            },
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([self._heading(), *_table(self._cells()), *self._comparisons(), *self._remarks()])
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self.protocol!r} on {self.dataset!r}: {', '.join(self.models)})"
+
+    # Printing
+
+    def _heading(self) -> str:
+        first = self.runs[self.models[0]]
+        asked = "predictions" if "rmse" in self.metrics else "users"
+        number = first[0].scores.counts[asked]
+        on = f" on {self.dataset}" if self.dataset else ""
+        splits = f"{len(first)} splits, mean ± standard deviation" if len(first) > 1 else "one split"
+        return f"{self.protocol}{on}: {splits}, {number:,} {asked} each"
+
+    def _cells(self) -> list[list[str]]:
+        judged = self.metrics[0]
+        heads = ["model", *self.metrics, *([f"of {self.reference}"] if self.reference else []), "fit", "ask"]
+        lines: list[list[str]] = [heads]
+        for name, done in self.runs.items():
+            label = name if done[0].guarantee is not None else f"{name} (not private)"
+            line = [label, *(self._cell(metric, name) for metric in self.metrics)]
+            if self.reference:
+                line.append("" if name == self.reference else f"{self.share(judged, name):.0%}")
+            line.append(f"{np.mean([run.fit_seconds for run in done]):.1f} s")
+            line.append(f"{np.mean([run.ask_seconds for run in done]):.1f} s")
+            lines.append(line)
+        return lines
+
+    def _cell(self, metric: str, name: str) -> str:
+        spread = self.deviation(metric, name)
+        return f"{self.value(metric, name):.4f}" + ("" if np.isnan(spread) else f" ± {spread:.3f}")
+
+    def _comparisons(self) -> list[str]:
+        """What privacy did to each model beside the reference, in words."""
+        if self.reference is None:
+            return []
+        judged = self.metrics[0]
+        catalog, popular = self.metrics[-2:]
+        return [
+            f"{name}: {self.share(judged, name):.0%} of the {judged} of {self.reference}; shows "
+            f"{self.value(catalog, name):.1%} of the catalog instead of {self.value(catalog, self.reference):.1%}, at "
+            f"a mean popularity percentile of {self.value(popular, name):.3f} instead of "
+            f"{self.value(popular, self.reference):.3f}."
+            for name, done in self.runs.items()
+            if done[0].guarantee is not None
+        ]
+
+    def _remarks(self) -> list[str]:
+        lines = []
+        if any(metric.startswith("recall@") for metric in self.metrics):
+            lines.append("recall@k: hits over min(k, held out).")
+        refuted = [n for n, done in self.runs.items() if (g := done[0].guarantee) and g.standing.name == "REFUTED"]
+        if refuted:
+            lines.append(f"The promise of {', '.join(refuted)} is refuted.")
+        lines.append("Measured on the records themselves: these figures are not private.")
+        return lines
+
+    def _values(self, metric: str, model: str | None) -> list[float]:
+        name = self.models[0] if model is None else model
+        if name not in self.runs:
+            raise EvaluationError(f"there is no model {name!r} here.", remedy=f"There are {', '.join(self.models)}.")
+        return [run.scores[metric] for run in self.runs[name]]
+
+
+def _table(cells: list[list[str]]) -> list[str]:
+    """Columns of equal width, the first to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(text.ljust(width) if place == 0 else text.rjust(width) for place, (text, width) in enumerate(zipped))
+        for zipped in (list(zip(line, widths, strict=True)) for line in cells)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,260 @@
+"""Whole evaluations of models: split, fit, ask, measure, compare.
+
+References
+----------
+D. Liang, R. Krishnan, M. Hoffman, T. Jebara: Variational autoencoders for collaborative filtering. WWW 2018 (strong
+generalization, and the recall that is used here).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from discreet.data.interactions import Interactions
+from discreet.errors import EvaluationError, UsageError
+from discreet.evaluation.catalog import evaluate_catalog
+from discreet.evaluation.checks import check_choice, check_lengths, check_number
+from discreet.evaluation.evaluation import Evaluation, Run
+from discreet.evaluation.questions import RATING_PROTOCOLS, Questions, strong_generalization
+from discreet.evaluation.ranking import evaluate_ranking
+from discreet.evaluation.ratings import evaluate_ratings
+from discreet.evaluation.scores import Scores
+from discreet.privacy.charging import sandbox
+from discreet.privacy.numbers import Rational
+from discreet.recommender import Recommender
+
+__all__ = ["evaluate"]
+
+RANKINGS = "strong-generalization"
+
+LISTED_USERS = 1_000
+"""So many users' lists say what a model that predicts ratings would show."""
+
+
+def evaluate(
+    model: Recommender | Iterable[Recommender] | Mapping[str, Recommender],
+    data: Interactions,
+    *,
+    protocol: str = "strong-generalization",
+    k: int | Iterable[int] = (20, 100),
+    splits: int = 3,
+    seed: int = 0,
+    test_users: int | None = None,
+    fold_in: float = 0.8,
+    least_likes: int = 5,
+    positive: Rational | None = None,
+    reference: Recommender | str | None = "auto",
+) -> Evaluation:
+    """Measure one or several models on splits of the same records, beside a model without privacy.
+
+    Parameters
+    ----------
+    model
+        A model, a list of models, or a mapping of names to models. They are patterns: each split fits a fresh copy
+        with the same settings, so that it makes no difference whether they were fitted before.
+    data
+        The records.
+    protocol
+        ``"strong-generalization"``: rankings for people whom the model did not learn from. Ratings from ``positive``
+        on are likes; people with at least ``least_likes`` of them count; ``test_users`` of them are held out; a share
+        ``fold_in`` of their likes is told, the rest asked about.
+        ``"holdout"``: ratings; a random tenth of the records is predicted, another tenth is left for tuning, the rest
+        trains. ``"all-but-one"``: ratings; one random record of each user is predicted. ``"leave-one-out"``: ratings;
+        the latest record of each user is (a random one where there are no times).
+    k
+        List lengths.
+    splits, seed
+        How many splits, with the seeds ``seed``, ``seed + 1`` …
+    test_users
+        How many people are held out; None for a tenth of them, 10,000 at most.
+    positive
+        As in the models: None for three quarters of the way up the scale.
+    reference
+        The model without privacy to compare with; "auto" for EASE (rankings) or Biases (ratings) wherever a model
+        promises anything; None for none.
+
+    Returns
+    -------
+    Evaluation
+        Prints as one table. recall@k is hits over min(k, held out), as in Liang et al.; popularity@k is the mean
+        percentile of popularity of what is shown, 1 for the most popular item.
+
+    Privacy
+    -------
+    Nothing is charged, and nothing made here can be released: models are fitted in a sandbox and thrown away. **The
+    figures are functions of the secret records, computed without noise.** They are for the owner of the data; whoever
+    publishes them steps outside of every guarantee. Settings that are chosen by looking at them are, too.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=300, items=60, seed=7)
+    >>> found = evaluate(dc.factors.Popularity(), films, k=10, splits=2)
+    >>> 0 < found["recall@10"] < 1
+    True
+    >>> found.to_frame().columns
+    ['model', 'split', 'metric', 'value']
+    """
+    if not isinstance(data, Interactions):
+        raise UsageError(f"models are evaluated on Interactions, not on {type(data).__name__}.")
+    check_choice(protocol, (RANKINGS, *RATING_PROTOCOLS), what="protocol")
+    lengths = sorted(check_lengths(k))
+    check_number(splits, name="splits", what="a number of splits")
+    check_number(least_likes, name="least_likes", what="a number of likes")
+    if isinstance(reference, str):
+        check_choice(reference, ("auto",), what="reference")
+    rankings = protocol == RANKINGS
+    if test_users is not None and not rankings:
+        raise UsageError(f"test_users= is for strong generalization; {protocol} asks about all users.")
+    contestants = _contestants(model)
+    ask = _ask_for_rankings if rankings else _ask_for_ratings
+    runs: dict[str, list[Run]] = {name: [] for name in contestants}
+    chosen: str | None = None
+    with sandbox():
+        for number in range(splits):
+            questions = (
+                strong_generalization(data, seed + number, test_users, fold_in, least_likes, positive)
+                if rankings
+                else RATING_PROTOCOLS[protocol](data, seed + number)
+            )
+            for name, pattern in contestants.items():
+                runs[name].append(_run(name, pattern, questions, lengths, ask))
+            if number == 0:
+                chosen, added = _reference(reference, contestants, runs, rankings=rankings)
+                for name, pattern in added.items():
+                    contestants[name] = pattern
+                    runs[name] = [_run(name, pattern, questions, lengths, ask)]
+    return Evaluation(
+        protocol=protocol,
+        dataset=data.name,
+        runs={name: tuple(done) for name, done in runs.items()},
+        reference=chosen,
+    )
+
+
+# Who takes part
+
+
+def _contestants(model: Any) -> dict[str, Recommender]:
+    if isinstance(model, Mapping):
+        named = {str(name): pattern for name, pattern in model.items()}
+    else:
+        patterns = [model] if isinstance(model, Recommender) else list(model)
+        named = {}
+        for pattern in patterns:
+            label = _label(pattern)
+            twins = sum(name == label or name.startswith(f"{label} #") for name in named)
+            named[label if not twins else f"{label} #{twins + 1}"] = pattern
+    for name, pattern in named.items():
+        if not isinstance(pattern, Recommender):
+            raise UsageError(f"{name} is a {type(pattern).__name__}, not a recommender.")
+    if not named:
+        raise UsageError("there is no model to evaluate.")
+    return named
+
+
+def _label(pattern: Any) -> str:
+    epsilon = getattr(pattern, "epsilon", None)
+    name = getattr(pattern, "name", type(pattern).__name__)
+    return name if epsilon is None else f"{name} ε = {epsilon}"
+
+
+def _reference(
+    wanted: Recommender | str | None,
+    contestants: Mapping[str, Recommender],
+    runs: Mapping[str, list[Run]],
+    *,
+    rankings: bool,
+) -> tuple[str | None, dict[str, Recommender]]:
+    """Which model the others are compared with, and what has to be fitted for it."""
+    from discreet.factors import EASE, Biases
+
+    if wanted is None:
+        return None, {}
+    if isinstance(wanted, str):
+        if all(done[0].guarantee is None for done in runs.values()):
+            return None, {}
+        wanted = EASE() if rankings else Biases()
+    for name, pattern in contestants.items():
+        if type(pattern) is type(wanted) and pattern.config() == wanted.config():
+            return name, {}
+    return _label(wanted), {_label(wanted): wanted}
+
+
+def _run(
+    name: str,
+    pattern: Recommender,
+    questions: Questions,
+    lengths: list[int],
+    ask: Callable[[str, Recommender, Questions, list[int]], Scores],
+) -> Run:
+    model = type(pattern)(**pattern.config())
+    begun = time.perf_counter()
+    model.fit(questions.train, allow_refuted=True)
+    fitted = time.perf_counter()
+    scores = ask(name, model, questions, lengths)
+    return Run(scores, model.guarantee, fitted - begun, time.perf_counter() - fitted)
+
+
+# What is answered
+
+
+def _ask_for_rankings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
+    lists = _lists(model, questions.told, max(lengths))
+    found = evaluate_ranking(lists, held_out=questions.held_out, k=lengths, metrics=["truncated_recall", "ndcg"])
+    values = {metric.replace("truncated_", ""): value for metric, value in found.values.items()}
+    per_user = found.per_user
+    assert per_user is not None
+    per_user = per_user.rename({column: column.replace("truncated_", "") for column in per_user.columns})
+    return Scores({**values, **_shown(lists, questions.train, lengths[0])}, found.counts, per_user)
+
+
+def _ask_for_ratings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
+    held_out, train = questions.held_out, questions.train
+    known = held_out.to_frame().filter(
+        pl.Series((train.users.encode(held_out.users.series, unknown="mark") >= 0)[held_out.user])
+        & pl.Series((model.items_.encode(held_out.items.series, unknown="mark") >= 0)[held_out.item])
+    )
+    predicted = model.predict(known.select("user_id", "item_id").iter_rows())
+    if predicted["score"].null_count() == predicted.height:
+        raise EvaluationError(
+            f"{name} predicts no ratings.", remedy="A model that ranks: protocol='strong-generalization'."
+        )
+    found = evaluate_ratings(predicted, held_out=held_out, missing="skip")
+    values = {metric: found[metric] for metric in ("rmse", "mae", "coverage")}
+    asked = train.users.ids()[:: max(1, math.ceil(train.n_users / LISTED_USERS))]
+    lists = model.recommend(asked, n=lengths[0])
+    return Scores({**values, **_shown(lists, train, lengths[0])}, found.counts, found.per_user)
+
+
+def _lists(model: Recommender, told: Interactions, n: int) -> pl.DataFrame:
+    """What people whom the model did not learn from are recommended, given what it is told of them."""
+    people = told.users.ids()
+    try:
+        return model.attach(told).recommend(people, n=n)
+    except UsageError:
+        # Models that hold on to their own records take strangers one by one.
+        frame = told.to_frame().filter(told.items.take(told.item).is_in(model.items_.series.implode()))
+        if "rating" not in frame.columns:
+            frame = frame.with_columns(rating=pl.lit(1.0))
+        tables = [
+            model.recommend(history=dict(zip(part["item_id"], part["rating"], strict=True)), n=n).select(
+                pl.lit(who[0]).alias("user_id"), pl.all()
+            )
+            for who, part in frame.group_by("user_id", maintain_order=True)
+        ]
+        return pl.concat(tables)
+
+
+def _shown(lists: pl.DataFrame, train: Interactions, k: int) -> dict[str, float]:
+    """What the lists do to the catalog: privacy costs the tail first."""
+    found = evaluate_catalog(lists, trained_on=train, k=k)
+    return {
+        f"catalog@{k}": found[f"catalog_coverage@{k}"],
+        f"popularity@{k}": found[f"popularity_percentile@{k}"],
+    }

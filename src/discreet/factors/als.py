@@ -1,0 +1,141 @@
+"""Implicit alternating least squares: factors of people and items that explain who likes what.
+
+References
+----------
+Y. Hu, Y. Koren, C. Volinsky: Collaborative filtering for implicit feedback datasets. ICDM 2008.
+G. Takács, I. Pilászy, D. Tikk: Applications of the conjugate gradient method for implicit feedback collaborative
+filtering. RecSys 2011 (the solver).
+S. Rendle, W. Krichene, L. Zhang, Y. Koren: Revisiting the performance of iALS on item recommendation benchmarks.
+RecSys 2022 (the objective and how it is regularized).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.interactions import Interactions
+from discreet.factors.reference_model import RankingReference, liked_rows, require_positive, require_whole
+from discreet.privacy.numbers import Rational
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["ALS"]
+
+STEPS = 3
+"""Conjugate gradient steps of a row in each sweep: the next sweep goes on from there."""
+
+
+@dataclass
+class ALS(RankingReference):
+    r"""Factors by alternating least squares over what is liked and, lightly, over everything else.
+
+    .. math::
+
+        \sum_{(u,i)\ \text{liked}} (1 - x_u^\top y_i)^2 + \alpha \sum_{u,i} (x_u^\top y_i)^2
+        + \lambda \sum_u (n_u + \alpha I) \lVert x_u \rVert^2 + \lambda \sum_i (n_i + \alpha U) \lVert y_i \rVert^2
+
+    with n the number of likes of a person or an item, U people and I items. A person's factors come from that
+    person's history, so that strangers are served like members.
+
+    Parameters
+    ----------
+    factors
+        How many.
+    iterations
+        How often the factors of people and of items are worked out in turn.
+    unobserved_weight
+        α: what an item that was not liked weighs, where a liked one weighs 1.
+    regularization
+        λ.
+    positive
+        Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
+        ratings every record does.
+
+    Attributes
+    ----------
+    item_factors_ : float array, items × factors
+
+    Privacy
+    -------
+    None: the factors are exact functions of everybody's records. ``DPALS`` is the published private counterpart.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=200, items=40, seed=7)
+    >>> model = ALS(factors=8).fit(films)
+    >>> model.recommend(history={"film-3": 5, "film-8": 4}, n=2).height
+    2
+    """
+
+    name: ClassVar[str] = "als"
+
+    factors: int = 64
+    iterations: int = 15
+    unobserved_weight: float = 0.1
+    regularization: float = 0.01
+    positive: Rational | None = None
+
+    def _check(self, data: Interactions) -> None:
+        require_whole(self.factors, "factors")
+        require_whole(self.iterations, "iterations")
+        require_positive(self.unobserved_weight, "unobserved_weight")
+        require_positive(self.regularization, "regularization")
+
+    def _learn_likes(self, likes: Interactions) -> None:
+        from discreet.factors.als_kernels import fixed_normals, ridge_rows
+
+        items = fixed_normals(likes.n_items, self.factors) * (0.1 / math.sqrt(self.factors))
+        people = np.zeros((likes.n_users, self.factors))
+        sides = [(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)) for matrix in (likes.csr, likes.csc)]
+        for _ in range(self.iterations):
+            gram, penalty = self._whole(items, np.diff(sides[0][0]))
+            people = ridge_rows(*sides[0], items, gram, penalty, people, STEPS)
+            gram, penalty = self._whole(people, np.diff(sides[1][0]))
+            items = ridge_rows(*sides[1], people, gram, penalty, items, STEPS)
+        self.item_factors_ = items
+
+    def _whole(
+        self, factors: NDArray[np.float64], counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What everything on the other side contributes to each row, and how much each row is regularized."""
+        gram = self.unobserved_weight * (factors.T @ factors)
+        return gram, self.regularization * (counts + self.unobserved_weight * factors.shape[0])
+
+    def _people(self, rows: csr_array) -> NDArray[np.float64]:
+        """The factors of each person, from that person's own history."""
+        from discreet.factors.als_kernels import ridge_rows
+
+        liked = liked_rows(rows, self.threshold_)
+        starts = liked.indptr.astype(np.int64)
+        gram, penalty = self._whole(self.item_factors_, np.diff(starts))
+        nothing = np.zeros((starts.size - 1, self.factors))
+        columns = liked.indices.astype(np.int32)
+        return ridge_rows(starts, columns, self.item_factors_, gram, penalty, nothing, 2 * self.factors)
+
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        return self._score_among(rows, np.arange(len(self.items_)))
+
+    def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
+        from discreet.factors.als_kernels import all_scores
+
+        return all_scores(self._people(rows), np.ascontiguousarray(self.item_factors_[items].T))
+
+    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+        return cosines(self.item_factors_, items)
+
+
+def cosines(factors: NDArray[np.float64], items: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Positive cosines between these items and all; −inf where there is none."""
+    from discreet.factors.als_kernels import all_scores
+
+    norms = np.linalg.norm(factors, axis=1)
+    unit = factors / np.where(norms > 0, norms, 1)[:, None]
+    likeness = all_scores(unit[items], np.ascontiguousarray(unit.T))
+    return np.where(likeness > 0, likeness, -np.inf)

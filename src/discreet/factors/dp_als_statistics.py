@@ -1,0 +1,185 @@
+"""What private alternating least squares releases in each round: noisy normal equations of the items, in whole numbers.
+
+Each user enters with a row of factors of squared length at most S² and with weights of items of squared length at most
+W², both in whole numbers, so that every bound below holds exactly whatever floating point did before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from discreet.data.interactions import Interactions
+from discreet.factors.statistics import head_records
+from discreet.privacy.bounding import BoundedSums, cap_records
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.units import Unit
+
+__all__ = ["ROW_SIDE", "WEIGHT_SIDE", "Shares", "equations", "head_shares", "whole_rows", "whole_weights"]
+
+ROW_SIDE, WEIGHT_SIDE = 2**8, 2**8
+"""S and W. Finer grids would tell nothing more beside the noise, and exact noise on fine grids takes its time."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who contributes to which item, and how much: a user's weights have a squared length of at most W².
+
+    Attributes
+    ----------
+    starts, items
+        Items of user u are ``items[starts[u]:starts[u + 1]]``, as places in the head.
+    weights
+        In steps of 1/W.
+    """
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
+def head_shares(
+    data: Interactions, head: NDArray[np.int32], weights: NDArray[np.float64], cap: int | None
+) -> tuple[Shares, Shares]:
+    """What everybody contributes to the items of the head, and everything of the head that they have.
+
+    Parameters
+    ----------
+    data
+        Records with a public catalog, one of each user and item.
+    head
+        Codes of items; public.
+    weights
+        How items of the head weigh among those of one user; public.
+    cap
+        At most so many items of each user, drawn at random, all with the weight 1/√cap; None for all, by weight.
+    """
+    starts, places, known = head_records(data, head)
+    everything = Shares(starts, places, whole_weights(starts, places, weights, WEIGHT_SIDE))
+    if cap is None:
+        return everything, everything
+    chosen = cap_records(data.filter(known, independent=True), cap).records
+    # Users who have nothing of the head keep their place.
+    counts = np.zeros(data.n_users, dtype=np.int64)
+    counts[data.users.encode(chosen.users.series)] = chosen.records_per_user
+    place = np.full(data.n_items, -1, dtype=np.int64)
+    place[head] = np.arange(head.size)
+    items = place[
+        chosen.item if chosen.n_items == data.n_items else data.items.encode(chosen.items.series)[chosen.item]
+    ]
+    equal = np.full(items.size, math.isqrt(WEIGHT_SIDE**2 // cap), dtype=np.int64)
+    return Shares(np.concatenate([[0], np.cumsum(counts)]), items, equal), everything
+
+
+@njit(parallel=True, cache=True)
+def whole_weights(
+    starts: NDArray[np.int64], items: NDArray[np.int64], raw: NDArray[np.float64], side: int
+) -> NDArray[np.int64]:
+    """Each user's weights of items as whole numbers of squared length at most side², as near to it as may be."""
+    weights = np.zeros(items.size, dtype=np.int64)
+    for user in prange(starts.size - 1):
+        first, last = starts[user], starts[user + 1]
+        squared = 0.0
+        for place in range(first, last):
+            squared += raw[items[place]] ** 2
+        scale = side / np.sqrt(max(squared, 1e-300))
+        total = side * side + 1
+        while total > side * side:
+            total = 0
+            for place in range(first, last):
+                weights[place] = np.int64(raw[items[place]] * scale)
+                total += weights[place] ** 2
+            scale *= 1 - 2.0**-30
+    return weights
+
+
+@njit(parallel=True, cache=True)
+def whole_rows(rows: NDArray[np.float64], longest: float, side: int) -> NDArray[np.int64]:
+    """Each row shortened to length ``longest`` at most, in steps of longest/side: squared length at most side²."""
+    whole = np.zeros(rows.shape, dtype=np.int64)
+    for user in prange(rows.shape[0]):
+        norm = np.sqrt(np.sum(rows[user] ** 2))
+        if not norm < np.inf:
+            continue
+        scale = side / max(norm, longest)
+        total = side * side + 1
+        while total > side * side:
+            total = 0
+            for a in range(rows.shape[1]):
+                whole[user, a] = np.int64(rows[user, a] * scale)
+                total += whole[user, a] ** 2
+            scale *= 1 - 2.0**-30
+    return whole
+
+
+def equations(
+    shares: Shares, rows: NDArray[np.int64], n_items: int, longest: Fraction
+) -> tuple[BoundedGram, BoundedSums, BoundedGram]:
+    r"""Left sides Σ_u w u uᵀ and right sides Σ_u w u of every item, and Σ_u u uᵀ over everybody.
+
+    One user's contribution has squared length Σᵢ wᵢ²·‖u‖⁴ ≤ W²S⁴ on the left, Σᵢ wᵢ²·‖u‖² ≤ W²S² on the right, and
+    ‖u‖⁴ ≤ S⁴ in the sum over everybody.
+
+    Parameters
+    ----------
+    longest
+        What a row of length S is worth.
+    """
+    left, right = _item_sums(*_by_item(shares, n_items), rows)
+    step = longest / ROW_SIDE
+    caps = ("each user's factors and weights of items were clipped in length",)
+    everybody = rows.astype(np.int64).T @ rows
+    lefts = BoundedGram(
+        matrices=tuple(left),
+        step=step**2 / WEIGHT_SIDE,
+        frobenius_squared=Fraction(WEIGHT_SIDE**2 * ROW_SIDE**4),
+        unit=Unit("user"),
+        caps=caps,
+    )
+    rights = BoundedSums(
+        values=right.ravel(),
+        step=step / WEIGHT_SIDE,
+        l1=Fraction(WEIGHT_SIDE * ROW_SIDE * (math.isqrt(right.size) + 1)),
+        l2_squared=Fraction(WEIGHT_SIDE**2 * ROW_SIDE**2),
+        linf=Fraction(WEIGHT_SIDE * ROW_SIDE),
+        nonnegative=False,
+        unit=Unit("user"),
+        caps=caps,
+    )
+    whole = BoundedGram(
+        matrices=(everybody,), step=step**2, frobenius_squared=Fraction(ROW_SIDE**4), unit=Unit("user"), caps=caps
+    )
+    return lefts, rights, whole
+
+
+def _by_item(shares: Shares, n_items: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same contributions item by item: starts, users, weights."""
+    order = np.argsort(shares.items, kind="stable")
+    user = np.repeat(np.arange(shares.starts.size - 1), np.diff(shares.starts))
+    starts = np.zeros(n_items + 1, dtype=np.int64)
+    np.cumsum(np.bincount(shares.items, minlength=n_items), out=starts[1:])
+    return starts, user[order], shares.weights[order]
+
+
+@njit(parallel=True, cache=True)
+def _item_sums(
+    starts: NDArray[np.int64], users: NDArray[np.int64], weights: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Σ w u uᵀ and Σ w u for each item, in whole numbers."""
+    width = rows.shape[1]
+    left = np.zeros((starts.size - 1, width, width), dtype=np.int64)
+    right = np.zeros((starts.size - 1, width), dtype=np.int64)
+    for item in prange(starts.size - 1):
+        for place in range(starts[item], starts[item + 1]):
+            row, weight = rows[users[place]], weights[place]
+            for a in range(width):
+                scaled = weight * row[a]
+                right[item, a] += scaled
+                for b in range(width):
+                    left[item, a, b] += scaled * row[b]
+    return left, right
