@@ -22,7 +22,7 @@ from discreet.privacy.units import Unit
 __all__ = ["COUNT_SHARE", "HEAD_BITS", "gram_bounds", "head_records", "popularity_sums", "projected_gram", "unit_gram"]
 
 BITS = 20
-HEAD_BITS = 14
+HEAD_BITS = 12
 COUNT_SHARE = Fraction(1, 10)
 """Length of the coordinate that counts users, in units of the whole."""
 
@@ -110,7 +110,7 @@ def unit_gram(data: Interactions, head: NDArray[np.int32], values: NDArray[np.fl
 def _gram_of(rows: Callable[[int, int], NDArray[np.float64]], n_users: int, size: int) -> BoundedGram:
     """The sum of outer products of whole rows, block by block.
 
-    A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁸ and exact in floating point whatever the
+    A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁴ and exact in floating point whatever the
     order of additions; blocks are added in int64.
     """
     total = np.zeros((size, size), dtype=np.int64)

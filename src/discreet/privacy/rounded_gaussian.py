@@ -26,8 +26,8 @@ __all__ = ["check_deviation", "rounded_gaussian"]
 
 LEAST_DEVIATION, MOST_DEVIATION = Fraction(1, 64), Fraction(2**48)
 
-MARGIN = 2.0**-40
-"""Relative error allowed to floating-point quantiles: thousands of times what they have."""
+MARGIN = 2.0**-44
+"""Error allowed to floating-point quantiles, in deviations and relatively: dozens of times what they have."""
 
 CHUNK = 2**18
 
