@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet import attacks, counting, evaluation, neighbors, testing
+    from discreet.attacks.audit.engine import audit
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
+    from discreet.evaluation import evaluate
+    from discreet.factors import PrivateRatings, PrivateRecommender
     from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
+    from discreet.studies import study
 
 __version__ = "0.1.0"
 
@@ -37,10 +41,16 @@ _HOMES = {
     "Unit": "discreet.privacy",
     "DiscreetError": "discreet.errors",
     "PrivateItemKNN": "discreet.neighbors",
+    "PrivateRatings": "discreet.factors",
+    "PrivateRecommender": "discreet.factors",
     "attacks": "discreet.attacks",
+    "audit": "discreet.attacks.audit.engine",
     "counting": "discreet.counting",
     "neighbors": "discreet.neighbors",
+    "evaluate": "discreet.evaluation",
     "evaluation": "discreet.evaluation",
+    "factors": "discreet.factors",
+    "study": "discreet.studies",
     "testing": "discreet.testing",
 }
 
@@ -50,6 +60,8 @@ __all__ = [
     "Interactions",
     "Ledger",
     "PrivateItemKNN",
+    "PrivateRatings",
+    "PrivateRecommender",
     "RatingScale",
     "Release",
     "Standing",
@@ -58,11 +70,14 @@ __all__ = [
     "Unit",
     "__version__",
     "attacks",
+    "audit",
     "counting",
+    "evaluate",
     "evaluation",
     "neighbors",
     "read",
     "splits",
+    "study",
     "synthetic",
     "testing",
 ]

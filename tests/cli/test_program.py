@@ -250,7 +250,7 @@ def test_every_world_can_be_generated_and_described(run, world: str) -> None:
 def test_demo_tells_the_whole_story(run, tmp_path: Path) -> None:
     done = run("demo", "--out", "demo")
     assert done.returncode == 0, done.stderr
-    for words in ("PROVED", "requested ε = 5", "spent", "report.html"):
+    for words in ("PROVED", "REFUTED", "consistent with", "recall@20", "requested ε = 9", "spent", "report.html"):
         assert words in done.stdout
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "<svg" in page

@@ -22,32 +22,19 @@ def shop() -> dc.Interactions:
     return dc.Interactions(rows, items=["tea", "rum", "ale", "port", "gin"], name="shop")
 
 
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> list[Fraction]:
-    """No noise, and a list of the scales that were asked for."""
-    asked: list[Fraction] = []
-
-    def laplace(shape, scale):
-        asked.append(scale)
-        return np.zeros(shape, dtype=np.int64)
-
-    monkeypatch.setattr(mechanisms, "discrete_laplace", laplace)
-    return asked
-
-
 def counts_of(release: dc.Release) -> dict[str, float]:
     table = release.table("counts")
     return dict(zip(table["item_id"], table["count"], strict=True))
 
 
-def test_users_over_the_cap_are_weighed_down(shop, silent) -> None:
+def test_users_over_the_cap_are_weighed_down(shop, drawn_scales) -> None:
     counts = counts_of(item_counts(shop, epsilon="1/2", cap=2))
     assert counts == {"tea": 0.5, "rum": 1.5, "ale": 0.5, "port": 0.5, "gin": 0.0}
 
 
-def test_the_scale_is_cap_over_epsilon_exactly(shop, silent) -> None:
+def test_the_scale_is_cap_over_epsilon_exactly(shop, drawn_scales) -> None:
     item_counts(shop, epsilon="0.3", cap=7)
-    assert silent == [Fraction(7 * 2**20 * 10, 3)]
+    assert drawn_scales == [Fraction(7 * 2**20 * 10, 3)]
 
 
 def test_noise_is_on_every_item_of_the_catalog(shop, fixed_bits) -> None:
@@ -56,11 +43,11 @@ def test_noise_is_on_every_item_of_the_catalog(shop, fixed_bits) -> None:
     assert all(abs(value) > 1 for value in counts.values())
 
 
-def test_the_scale_does_not_depend_on_the_records(shop, silent) -> None:
+def test_the_scale_does_not_depend_on_the_records(shop, drawn_scales) -> None:
     item_counts(shop, epsilon=1, cap=3)
     item_counts(shop.filter(shop.user == 0), epsilon=1, cap=3)
     item_counts(shop.emptied(), epsilon=1, cap=3)
-    assert len(set(silent)) == 1
+    assert len(set(drawn_scales)) == 1
 
 
 def test_estimate_reads_no_record(shop) -> None:
@@ -73,7 +60,7 @@ def test_estimate_reads_no_record(shop) -> None:
 def test_estimated_noise_is_the_noise(shop, fixed_bits) -> None:
     sums = dc.counting.item_counts(shop, epsilon=1, cap=2)
     assert sums.parameters["noise_95"] > 0
-    from discreet.privacy.bounding import weigh
+    from discreet.privacy.weighing import weigh
 
     bounded = weigh(shop, 2)
     mechanism = LaplaceMechanism.of(1)
@@ -117,12 +104,12 @@ def test_the_ledger_is_charged_before_noise_is_drawn(shop, tmp_path: Path, monke
     assert ledger.statement(shop).reserved.epsilon == Fraction(1, 4)
 
 
-def test_a_refusal_draws_nothing_and_costs_nothing(shop, silent, tmp_path: Path) -> None:
+def test_a_refusal_draws_nothing_and_costs_nothing(shop, drawn_scales, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(shop, epsilon=1, unit="user")
     with pytest.raises(BudgetError):
         item_counts(shop, epsilon=2, cap=2, ledger=ledger)
-    assert silent == []
+    assert drawn_scales == []
     release = item_counts(shop, epsilon=1, cap=2, ledger=ledger)
     statement = ledger.statement(shop)
     assert statement.spent.epsilon == 1
@@ -151,7 +138,7 @@ def test_an_enormous_budget_is_no_hang(shop) -> None:
     assert counts_of(item_counts(shop, epsilon=10**12, cap=10))["rum"] == pytest.approx(2, abs=1e-3)
 
 
-def test_top_is_post_processing(shop, silent) -> None:
+def test_top_is_post_processing(shop, drawn_scales) -> None:
     best = top(item_counts(shop, epsilon=1, cap=2), 3)
     assert best["item_id"].to_list() == ["rum", "ale", "port"]
     assert best["rank"].to_list() == [1, 2, 3]
@@ -166,12 +153,12 @@ def test_ids_of_any_kind_are_released_as_text() -> None:
     assert item_counts(data, epsilon=1, cap=1).table("counts")["item_id"].to_list() == ["(1, 2)"]
 
 
-def test_repeated_visits_count_up_to_the_cap(silent) -> None:
+def test_repeated_visits_count_up_to_the_cap(drawn_scales) -> None:
     visits = dc.Interactions([("u", "park")] * 9 + [("u", "zoo")], items=["park", "zoo"], duplicates="keep")
     counts = counts_of(item_counts(visits, epsilon=1, cap=5))
     assert counts == {"park": 4.5, "zoo": 0.5}
 
 
-def test_titles_come_along(silent) -> None:
+def test_titles_come_along(drawn_scales) -> None:
     films = dc.synthetic.films(users=50, items=20, seed=1)
     assert item_counts(films, epsilon=1, cap=2).table("counts").columns == ["item_id", "title", "count"]

@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 from discreet.data import Interactions, RatingScale
 from discreet.errors import DataError, UsageError
-from discreet.privacy.bounding import (
-    cap_items,
-    cap_records,
-    clip_l2,
-    clip_ratings,
-    distinct_item_counts,
-    distinct_items,
-    on_grid,
-    sum_rows,
-    weigh,
-)
+from discreet.privacy.bounding import cap_items, cap_records, clip_ratings, distinct_item_counts, distinct_items
+from discreet.privacy.weighing import clip_l2, on_grid, sum_rows, weigh
 
 ITEMS = list("abcde")
 rows = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(ITEMS)), min_size=1, max_size=60)

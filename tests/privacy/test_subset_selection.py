@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chisquare
 
 from discreet.errors import PrivacyError, UsageError
-from discreet.privacy import entropy, subset_selection
+from discreet.privacy import entropy, subset_selection, subset_tables
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.numbers import exp_minus
 from discreet.privacy.subset_selection import SubsetMechanism, draw_subset
@@ -120,7 +120,7 @@ def test_weights_far_below_the_smallest_float_keep_their_ratios() -> None:
 
 
 def test_no_weight_is_ever_zero() -> None:
-    tiny = subset_selection._weights([0, 1, 10**4, 2**63], Fraction(1), 128)
+    tiny = subset_tables.weights([0, 1, 10**4, 2**63], Fraction(1), 128)
     assert all(2**128 <= a < 2**129 for a, _ in tiny)
     assert [b for _, b in tiny[:3]] == [0, 2, math.ceil(10**4 / math.log(2))]
 
@@ -138,7 +138,7 @@ def test_far_gaps_and_any_rate_can_be_drawn(rate: Fraction, fixed_bits: FixBits)
 @pytest.mark.parametrize("rate", [Fraction(1, 10**9), Fraction(2, 3), Fraction(50)])
 def test_weights_are_lower_bounds_of_the_stated_width(rate: Fraction, bits: int) -> None:
     gaps = [0, 1, 2, 3, 7, 100, 1023]
-    for gap, (a, b) in zip(gaps, subset_selection._weights(gaps, rate, bits), strict=True):
+    for gap, (a, b) in zip(gaps, subset_tables.weights(gaps, rate, bits), strict=True):
         computed = Fraction(a, 2 ** (bits + b))
         low, high = (Fraction(1), Fraction(1)) if gap == 0 else exp_minus(rate * gap, 120)
         assert computed <= high
@@ -150,11 +150,11 @@ def test_table_entries_are_lower_bounds_of_the_stated_width(bits: int) -> None:
     """Against a table with 200 binary digits more, for scores with ties, steps and gulfs."""
     gaps, k = [0, 0, 1, 2, 2, 30, 31, 400, 401], 4
     coarse, fine = (
-        subset_selection._symmetric_polynomials(subset_selection._weights(gaps, Fraction(1, 3), b), k, b)
+        subset_tables.symmetric_polynomials(subset_tables.weights(gaps, Fraction(1, 3), b), k, b)
         for b in (bits, bits + 200)
     )
-    scales = [sum(b for _, b in subset_selection._weights(gaps, Fraction(1, 3), bits)[:q]) for q in range(k + 1)]
-    again = [sum(b for _, b in subset_selection._weights(gaps, Fraction(1, 3), bits + 200)[:q]) for q in range(k + 1)]
+    scales = [sum(b for _, b in subset_tables.weights(gaps, Fraction(1, 3), bits)[:q]) for q in range(k + 1)]
+    again = [sum(b for _, b in subset_tables.weights(gaps, Fraction(1, 3), bits + 200)[:q]) for q in range(k + 1)]
     assert scales == again
     allowed = 1 + Fraction(2 * (2 * k + len(gaps)), 2**bits)
     for m, q in itertools.product(range(len(gaps) + 1), range(k + 1)):
@@ -262,3 +262,101 @@ def test_a_large_list_takes_seconds_at_most(fixed_bits: FixBits) -> None:
     assert time.perf_counter() - begin < 5
     # The better ones are likelier: with weights from 1 to e^11 the mean of the chosen is far above 1/2.
     assert scores[chosen].mean() > 0.85 * 2**20
+
+
+# Floating point first
+
+
+def exact_sets(scores: np.ndarray, words: np.ndarray, rate: Fraction, k: int) -> np.ndarray:
+    """The sets that whole numbers give to the same random words."""
+    order = np.argsort(~scores, axis=1, kind="stable")
+    falling = np.take_along_axis(scores, order, axis=1)
+    rows = [
+        order[user][subset_selection._exact_places(falling[user], words[user].tolist(), rate, k)]
+        for user in range(len(scores))
+    ]
+    return np.sort(np.array(rows), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("spread", "rate", "k"),
+    [(5, Fraction(1, 3), 4), (2**20, Fraction(9, 2**20), 12), (2**62, Fraction(1, 2**58), 3), (40, Fraction(50), 39)],
+)
+def test_floats_and_whole_numbers_give_the_same_sets(
+    spread: int, rate: Fraction, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Same random words, same sets: not in law, but each of them."""
+    rng = np.random.default_rng(3)
+    scores = rng.integers(-spread, spread, (40, 60))
+    words = rng.integers(0, 2**64, scores.shape, dtype=np.uint64)
+    monkeypatch.setattr(entropy, "random_words", lambda n: words.ravel()[:n])
+    monkeypatch.setattr(subset_selection, "_exact_places", None)  # no coin is open in these draws
+    drawn = subset_selection.draw_subsets(scores, rate, k)
+    monkeypatch.undo()
+    assert np.array_equal(drawn, exact_sets(scores, words, rate, k))
+
+
+@pytest.mark.parametrize(("size", "k", "rate"), [(400, 8, "1/50"), (60, 30, "3"), (200, 3, "100")])
+def test_float_probabilities_are_within_the_margin(size: int, k: int, rate: str) -> None:
+    """Against whole numbers of 256 bits; the margin is passed by nobody and not a million times too wide."""
+    from discreet.privacy.subset_kernels import _fill
+
+    rng = np.random.default_rng(8)
+    scores = np.sort(rng.integers(0, 900, size))[::-1].astype(np.int64)
+    table = np.empty((size + 1, k + 1))
+    _fill(scores.view(np.uint64), float(Fraction(rate)), k, table)
+    exact = subset_selection._Tables([int(scores[0] - s) for s in scores], Fraction(rate), k)._at(256)
+    margin, worst = 4 * (size * 2.0**-52 + k * 2.0**-40), 0.0
+    for place in range(2, size + 1, 3):
+        for left in range(1, min(k, place - 1) + 1):
+            chance = 1 - Fraction(exact[place - 1][left], exact[place][left])
+            ratio = math.exp(-float(Fraction(rate)) * float(scores[left - 1] - scores[place - 1]))
+            computed = ratio * table[place - 1, left - 1] / table[place, left]
+            error = abs(Fraction(computed) - chance)
+            assert error <= Fraction(3, 4) * Fraction(margin) * Fraction(computed) + Fraction(1, 2**170)
+            worst = max(worst, float(error / chance) if chance > Fraction(1, 2**200) else 0.0)
+    assert worst > margin * 1e-6
+
+
+def test_a_row_with_an_open_coin_is_drawn_in_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two equals the second is in with probability 1/2: words next to 2^63 are within the margin, others are not."""
+    asked: list[int] = []
+    whole = subset_selection._exact_places
+    monkeypatch.setattr(subset_selection, "_exact_places", lambda *a: (asked.append(1), whole(*a))[1])
+    scores = np.zeros((4, 2), dtype=np.int64)
+    near = [2**63 + 2**10, 2**63 - 2**10, 2**62, 2**63 + 2**62]
+    words = np.array([[0, word] for word in near], dtype=np.uint64)
+    monkeypatch.setattr(entropy, "random_words", lambda n: words.ravel()[:n])
+    assert subset_selection.draw_subsets(scores, Fraction(1), 1).ravel().tolist() == [0, 1, 1, 0]
+    assert len(asked) == 2
+
+
+def test_sets_beyond_the_range_of_floats_are_drawn_in_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch, fixed_bits: FixBits
+) -> None:
+    """C(3000, 300) is about 2^1400."""
+    asked: list[int] = []
+    monkeypatch.setattr(subset_selection, "_exact_places", lambda f, w, rate, k: (asked.append(k), list(range(k)))[1])
+    assert subset_selection.draw_subsets(np.zeros((1, 3_000), dtype=np.int64), Fraction(1), 300).shape == (1, 300)
+    assert asked == [300]
+
+
+def test_rows_are_drawn_independently_and_in_parts(monkeypatch: pytest.MonkeyPatch, fixed_bits: FixBits) -> None:
+    monkeypatch.setattr(subset_selection, "CELLS_AT_ONCE", 70)
+    scores, draws = np.array([4, 0, 2, 2, 7, 1, 3]), 12_000
+    law = SubsetMechanism.of(3, "2/5").law(bounded(scores.tolist()))
+    rows = subset_selection.draw_subsets(np.tile(scores, (draws, 1)), Fraction(2, 5), 3)
+    drawn = Counter(map(tuple, rows.tolist()))
+    assert chisquare([drawn[s] for s in law], np.array(list(law.values())) * draws).pvalue > 1e-4
+    pairs = Counter((a[0] == 0, b[0] == 0) for a, b in itertools.pairwise(rows.tolist()))
+    share = sum(p for s, p in law.items() if s[0] == 0)
+    assert pairs[True, True] / draws == pytest.approx(share**2, abs=0.02)
+
+
+def test_ten_of_ten_thousand_take_milliseconds(fixed_bits: FixBits) -> None:
+    """2 ms on one core; the bound leaves room for a busy machine."""
+    scores = np.random.default_rng(1).integers(0, 2**20, (40, 10_000))
+    subset_selection.draw_subsets(scores[:1], Fraction(9, 2**20), 10)
+    begin = time.process_time()
+    subset_selection.draw_subsets(scores, Fraction(9, 2**20), 10)
+    assert (time.process_time() - begin) / 40 < 0.01

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.privacy.bounding import BoundedSums, weigh
+from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.weighing import weigh
 from discreet.testing import (
     additive_log_ratio,
     additive_renyi,

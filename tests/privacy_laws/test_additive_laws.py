@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.privacy.bounding import BoundedSums, cap_items, cap_records, clip_l2, sum_rows, weigh
+from discreet.privacy.bounding import BoundedSums, cap_items, cap_records
 from discreet.privacy.losses import Concentrated
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.units import Unit
+from discreet.privacy.weighing import clip_l2, sum_rows, weigh
 from discreet.testing import additive_log_ratio, additive_renyi, neighboring_worlds
 
 EPSILON = Fraction(1, 2)

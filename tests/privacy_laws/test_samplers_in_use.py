@@ -16,12 +16,13 @@ from scipy.stats import chisquare
 
 from discreet.data import Interactions
 from discreet.privacy import entropy
-from discreet.privacy.bounding import BoundedSums, cap_items, sum_rows
+from discreet.privacy.bounding import BoundedSums, cap_items
 from discreet.privacy.discovery import StabilitySelection
 from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
 from discreet.privacy.selection import ExponentialMechanism, NoisyMax, PermuteAndFlip, noisy_order
 from discreet.privacy.threshold import AboveThreshold
 from discreet.privacy.units import Unit
+from discreet.privacy.weighing import sum_rows
 from discreet.testing import additive_log_ratio, additive_renyi, fits_law, max_log_ratio
 
 RELATIONS = ["add-remove", "replace"]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import attack, count, data, demo, doctor, fit, ledger, release
+from discreet.cli import attack, audit, context, count, data, demo, doctor, fit, ledger, release, risk, study, top
 from discreet.cli.console import note
 from discreet.errors import DiscreetError, UsageError
 
@@ -28,7 +28,12 @@ app.command(name="fit")(fit.fit)
 app.command(name="recommend")(fit.recommend)
 app.command(name="similar")(fit.similar)
 app.command(name="attack")(attack.attack)
+app.command(name="audit")(audit.audit)
+app.command(name="risk")(risk.risk)
+app.command(name="study")(study.study)
 app.command(name="count")(count.count)
+app.command(name="top")(top.top)
+app.command(name="context")(context.context)
 app.add_typer(data.app, name="data")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(release.app, name="release")

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,7 @@ CALENDAR = {"weekday": (WEEKDAYS, weekday_of), "hour": (HOURS, hour_of)}
 """Contexts that follow from the time of a record, unless the data have a column of that name."""
 
 MOST_CELLS = 2**31
+BLOCK = 2**16
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class Context:
 
     def __post_init__(self) -> None:
         if not self.values:
-            raise UsageError(f"the context {self.name!r} has no values.")
+            raise UsageError(f"the context {self.name!r} has no values.", remedy=_declare(self.name))
+        if "" in self.values:
+            raise UsageError(f"the context {self.name!r} has an empty value.", remedy=_declare(self.name))
         if len(set(self.values)) != len(self.values):
             raise UsageError(f"the context {self.name!r} names a value twice.")
 
@@ -65,7 +69,12 @@ class Context:
             )
         return self.values.index(value)
 
-    def codes(self, data: Interactions) -> NDArray[np.int16]:
+    @property
+    def dtype(self) -> type[np.signedinteger[Any]]:
+        """Two bytes for each record where that is enough, which is public as the number of values is."""
+        return np.int16 if len(self.values) < 2**15 else np.int32
+
+    def codes(self, data: Interactions) -> NDArray[np.signedinteger[Any]]:
         """The place of each record's value in the list, −1 where it is none of them."""
         if self.name in data.context.columns:
             return _places(data.context[self.name], self)
@@ -73,8 +82,12 @@ class Context:
             return _places(data.user_table[self.name], self)[data.user]
         if self.name in CALENDAR and data.timestamp is not None:
             known, place_of = CALENDAR[self.name]
-            declared = np.array([self.values.index(v) if v in self.values else -1 for v in known], dtype=np.int16)
-            return declared[place_of(data.timestamp)]
+            declared = np.array([self.values.index(v) if v in self.values else -1 for v in known], dtype=self.dtype)
+            codes = np.empty(len(data), dtype=self.dtype)
+            # In blocks, which stay in the processor's cache.
+            for start in range(0, codes.size, BLOCK):
+                codes[start : start + BLOCK] = declared[place_of(data.timestamp[start : start + BLOCK])]
+            return codes
         raise _unknown(self.name, data)
 
 
@@ -89,16 +102,15 @@ def context_of(text: str) -> Context:
     if name in CALENDAR:
         return Context(name, CALENDAR[name][0])
     raise UsageError(
-        f"which values has the context {name!r}? Those that occur in the data are secret.",
-        remedy=f'Declare them: "{name}=first,second,third", or bands of a number: "{name}=<25,25-44,45+".',
+        f"which values has the context {name!r}? Those that occur in the data are secret.", remedy=_declare(name)
     )
 
 
 def contexts_of(given: Sequence[Context | str], data: Interactions) -> tuple[Context, ...]:
     """Contexts that these data have; facts about users are recognized as such.
 
-    Values that were not declared are taken from the calendar, from an Enum column, or from a column about users that
-    was declared public; never from what occurs otherwise.
+    Values that were not declared are taken from the calendar or from an Enum column; never from what occurs, not even
+    in a public column about users: that somebody of some value is among them may be known from nothing else.
     """
     contexts = tuple(_in(one, data) for one in given)
     names = [context.name for context in contexts]
@@ -115,33 +127,53 @@ def contexts_of(given: Sequence[Context | str], data: Interactions) -> tuple[Con
 def _in(given: Context | str, data: Interactions) -> Context:
     name = given.name if isinstance(given, Context) else given.partition("=")[0].strip()
     if name in data.context.columns:
-        column, of_user = data.context[name], False
+        values, of_user = _enumerated(data.context[name]), False
     elif data.user_table is not None and name in data.user_table.columns:
-        column, of_user = data.user_table[name], True
+        values, of_user = _enumerated(data.user_table[name]), True
     elif name in CALENDAR and data.timestamp is not None:
-        column, of_user = None, False
+        values, of_user = CALENDAR[name][0], False
     else:
         raise _unknown(name, data)
-    if isinstance(given, str) and "=" not in given and column is not None:
-        if isinstance(column.dtype, pl.Enum):
-            return Context(name, tuple(column.dtype.categories), of_user)
-        if of_user and name in data.public_user_columns:
-            return Context(name, tuple(column.drop_nulls().cast(pl.String).unique().sort()), of_user)
+    if values is None:
+        context = context_of(given) if isinstance(given, str) else given
+        return Context(name, context.values, of_user)
+    every = Context(name, values, of_user)
+    if isinstance(given, str) and "=" not in given:
+        return every
     context = context_of(given) if isinstance(given, str) else given
-    return Context(context.name, context.values, of_user)
+    for value in context.values:
+        if _band(value) is None:
+            every.code(value)  # names it where it is none: no record could have it
+    return Context(name, context.values, of_user)
 
 
-def _places(column: pl.Series, context: Context) -> NDArray[np.int16]:
+def _enumerated(column: pl.Series) -> tuple[str, ...] | None:
+    """The values that the type of a column declares, if it does."""
+    return tuple(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else None
+
+
+def _declare(name: str) -> str:
+    return f'Declare all values: "{name}=first,second,third", or bands of a number: "{name}=<25,25-44,45+".'
+
+
+def _places(column: pl.Series, context: Context) -> NDArray[np.signedinteger[Any]]:
+    """Where each value stands: as it is written, or as a number in the first band that holds it.
+
+    Both are tried for every value alone. To decide by the type of the column would let one odd value of one user move
+    everybody's.
+    """
+    written = column.cast(pl.String, strict=False)
+    codes = written.replace_strict(
+        list(context.values), list(range(len(context.values))), default=-1, return_dtype=pl.Int32
+    )
+    places = codes.fill_null(-1).to_numpy().astype(context.dtype)
     bands = [_band(value) for value in context.values]
-    if all(band is not None for band in bands):
-        numbers = column.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
-        places = np.full(len(column), -1, dtype=np.int16)
-        for place, (low, high) in enumerate(band for band in bands if band is not None):
-            places[(numbers >= low) & (numbers < high) & (places < 0)] = place
-        return places
-    written = column.cast(pl.String)
-    codes = written.replace_strict(list(context.values), list(range(len(context.values))), default=-1)
-    return codes.fill_null(-1).cast(pl.Int16).to_numpy()
+    if any(bands):
+        numbers = written.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
+        for place, band in enumerate(bands):
+            if band is not None:
+                places[(numbers >= band[0]) & (numbers < band[1]) & (places < 0)] = place
+    return places
 
 
 def _band(value: str) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fuse", "nonnegative"]
+__all__ = ["fuse", "fused_variances", "nonnegative", "nonnegative_rows"]
 
 
 def fuse(
@@ -37,6 +37,19 @@ def fuse(
     return total, edges + ((total - summed) / width)[:, None]
 
 
+def fused_variances(width: int, *, item_variance: float, edge_variance: float) -> tuple[float, float]:
+    """What is left of the variances of an item's count and of each of its ``width`` edges after ``fuse``.
+
+    Examples
+    --------
+    >>> fused_variances(2, item_variance=2, edge_variance=1)
+    (1.0, 0.75)
+    """
+    summed = width * edge_variance
+    total = item_variance * summed / (item_variance + summed)
+    return total, edge_variance + (total - summed) / width**2
+
+
 def nonnegative(counts: NDArray[np.float64], total: float | None = None) -> NDArray[np.float64]:
     """The nearest counts, in Euclidean distance, that are nowhere negative and, where a total is given, add up to it.
 
@@ -52,8 +65,22 @@ def nonnegative(counts: NDArray[np.float64], total: float | None = None) -> NDAr
     """
     if total is None:
         return np.maximum(counts, 0)
-    if total <= 0:
-        return np.zeros_like(counts)
-    flat = np.sort(counts, axis=None)[::-1]
-    surplus = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
-    return np.maximum(counts - surplus[np.flatnonzero(flat > surplus)[-1]], 0)
+    return nonnegative_rows(counts.reshape(1, -1), np.array([total])).reshape(counts.shape)
+
+
+def nonnegative_rows(counts: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for every row, each with a total of its own.
+
+    Examples
+    --------
+    >>> nonnegative_rows(np.array([[3.0, -1.0], [1.0, 1.0]]), np.array([2.0, 4.0])).tolist()
+    [[2.0, 0.0], [2.0, 2.0]]
+    """
+    if not counts.size:
+        return counts.copy()
+    goal = np.maximum(totals, 0)[:, None]
+    falling = -np.sort(-counts, axis=1)
+    surplus = (np.cumsum(falling, axis=1) - goal) / np.arange(1, counts.shape[1] + 1)
+    last = counts.shape[1] - 1 - np.argmax((falling > surplus)[:, ::-1], axis=1)
+    taken = np.take_along_axis(surplus, last[:, None], axis=1)
+    return np.where(goal > 0, np.maximum(counts - taken, 0), 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.counting.contexts import Context
 from discreet.data.interactions import Interactions
 
-__all__ = ["catalog_table", "edge_table"]
+__all__ = ["catalog_table", "edge_table", "place_columns"]
 
 
 def catalog_table(
@@ -29,15 +29,18 @@ def catalog_table(
 
 def edge_table(data: Interactions, contexts: tuple[Context, ...], count: NDArray[np.float64]) -> pl.DataFrame:
     """One row for each item and combination of context values, items in catalog order, the last context fastest."""
-    places = 1
-    for context in contexts:
-        places *= len(context.values)
-    items = np.repeat(np.arange(data.n_items), places)
-    columns: dict[str, pl.Series] = {}
-    inner = places
-    for context in contexts:
-        inner //= len(context.values)
-        outer = data.n_items * places // (inner * len(context.values))
-        codes = np.tile(np.repeat(np.arange(len(context.values), dtype=np.uint32), inner), outer)
-        columns[context.name] = pl.Series(codes).cast(pl.Enum(context.values))
+    n_items, places = count.shape
+    items = np.repeat(np.arange(n_items), places)
+    columns = place_columns(contexts, np.tile(np.arange(places), n_items))
     return catalog_table(data, items, **columns, count=count.ravel())
+
+
+def place_columns(contexts: tuple[Context, ...], place: NDArray[np.int64]) -> dict[str, pl.Series]:
+    """The values of the contexts at these places, one column a context."""
+    if not contexts:
+        return {}
+    codes = np.unravel_index(place, tuple(len(context.values) for context in contexts))
+    return {
+        context.name: pl.Series(code.astype(np.uint32)).cat.to(pl.Enum(context.values))
+        for context, code in zip(contexts, codes, strict=True)
+    }

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, PrivacyError, UsageError
+from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
-from discreet.privacy.numbers import Rational, as_fraction, as_positive, plain
+from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.units import Unit
 
 __all__ = [
@@ -27,19 +27,16 @@ __all__ = [
     "cap_items",
     "cap_records",
     "check_cap",
-    "clip_l2",
     "clip_ratings",
     "distinct_item_counts",
     "distinct_items",
-    "on_grid",
     "require_catalog",
-    "sum_rows",
-    "weigh",
 ]
 
 Choice = Literal["random", "recent"]
 
-GRID_BITS = 20
+MOST_CAP = 10**9
+"""Whole grid steps of so many records are far from overflowing."""
 
 
 @dataclass(frozen=True)
@@ -233,130 +230,6 @@ def clip_ratings(data: Interactions, low: Rational, high: Rational) -> Interacti
     return data.with_ratings(np.clip(ratings, _float_up(least), -_float_up(-most)), RatingScale(least, most, None))
 
 
-def weigh(data: Interactions, cap: int, *, bits: int = GRID_BITS) -> BoundedSums:
-    """Item counts in which each record of user u weighs min(1, cap/|T_u|), rounded down to the grid 2^−bits.
-
-    What ``cap`` random records of each user would give on average, without the chance. Of T records each weighs
-    ⌊2^bits·cap/T⌋ steps, so a user weighs at most cap·2^bits in all: rounding down keeps the bound exact.
-    """
-    check_cap(cap)
-    require_catalog(data, "item counts")
-    _check_bits(bits)
-    counts = np.maximum(data.records_per_user, 1)
-    weight = np.minimum(2**bits, cap * 2**bits // counts)
-    values = np.bincount(data.item, weights=weight[data.user], minlength=data.n_items)
-    # One item takes at most all records of a user, or one where the public policy admits no repeats.
-    linf = cap if data.may_repeat else 1
-    return BoundedSums(
-        values=values.astype(np.int64),
-        step=Fraction(1, 2**bits),
-        l1=Fraction(cap * 2**bits),
-        l2_squared=Fraction((cap * linf) * 4**bits),
-        linf=Fraction(linf * 2**bits),
-        nonnegative=True,
-        unit=Unit("user"),
-        caps=(f"each user's records were weighed down to at most {cap} in all",),
-    )
-
-
-def clip_l2(data: Interactions, norm_squared: Rational, *, bits: int = GRID_BITS) -> BoundedSums:
-    """Item counts in which each user's vector is scaled to an L2 norm of at most √norm_squared, on the grid.
-
-    A user whose squared norm is s gets the weight ⌊2^bits·√(norm_squared/s)⌋, found by integer square roots.
-    """
-    require_catalog(data, "item counts")
-    _check_bits(bits)
-    bound = as_positive(norm_squared, "norm_squared")
-    distinct, inverse = np.unique(_squared_norms(data), return_inverse=True)
-    roots = [min(2**bits, math.isqrt(math.floor(bound * 4**bits / int(square)))) for square in distinct]
-    weight = np.array(roots, dtype=np.int64)[inverse]
-    values = np.bincount(data.item, weights=weight[data.user], minlength=data.n_items)
-    total = bound * 4**bits
-    one_item = total if data.may_repeat else min(total, Fraction(4**bits))
-    return BoundedSums(
-        values=values.astype(np.int64),
-        step=Fraction(1, 2**bits),
-        l1=_sqrt_up_int(total * data.n_items),
-        l2_squared=total,
-        linf=_sqrt_up_int(one_item),
-        nonnegative=True,
-        unit=Unit("user"),
-        caps=(f"each user's counts were scaled to a squared length of at most {plain(bound)}",),
-    )
-
-
-def on_grid(values: NDArray[np.floating], bits: int) -> NDArray[np.int64]:
-    """Real numbers as whole grid steps of 2^−bits, rounded **towards zero**, so that no norm can grow.
-
-    Scaling by a power of two is exact in floating point, and truncation only takes away.
-
-    Examples
-    --------
-    >>> on_grid(np.array([0.3, -0.3, 1.0]), 3)
-    array([ 2, -2,  8])
-    """
-    if not np.isfinite(values).all():
-        raise DataError("a statistic is not a finite number.")
-    scaled = np.trunc(np.ldexp(np.asarray(values, dtype=np.float64), bits))
-    if scaled.size and np.abs(scaled).max() >= 2**52:
-        raise UsageError(f"a grid of 2^−{bits} is too fine for these values.", remedy="Take fewer bits.")
-    return scaled.astype(np.int64)
-
-
-def sum_rows(
-    rows: NDArray[np.floating],
-    *,
-    l2: Rational | None = None,
-    l1: Rational | None = None,
-    bits: int = GRID_BITS,
-    caps: tuple[str, ...] = (),
-) -> BoundedSums:
-    """The sum of one real vector per user, each first scaled down to a norm bound and put on the grid.
-
-    Floating point may leave a scaled vector a hair too long. The norm is therefore checked in whole grid steps,
-    and a vector that is over is shrunk by a grid step in a thousand until it is not.
-
-    Parameters
-    ----------
-    rows
-        One row a user. Each row may depend on that user's records and on public values, on nothing else.
-    l2, l1
-        The bound on the norm of a row: exactly one of them.
-    """
-    if (l2 is None) == (l1 is None):
-        raise UsageError("say either l2= or l1=.")
-    order = 2 if l2 is not None else 1
-    bound = as_positive(l2 if l2 is not None else l1, "l2" if l2 is not None else "l1")  # type: ignore[arg-type]
-    if bound * 2**bits > 2**31:
-        raise UsageError(f"a grid of 2^−{bits} is too fine for a norm of {plain(bound)}.", remedy="Take fewer bits.")
-    dense = np.asarray(rows, dtype=np.float64)
-    if dense.ndim != 2:
-        raise UsageError("give one row a user: an array of two dimensions.")
-    # A row that is no vector of numbers counts as nothing; to stop here would tell that it is there.
-    dense = np.where(np.isfinite(dense).all(axis=1, keepdims=True), dense, 0.0)
-    norms = np.linalg.norm(dense, ord=order, axis=1)
-    factor = np.minimum(1.0, float(bound) / np.maximum(norms, np.finfo(float).tiny))
-    steps = on_grid(dense * factor[:, None], bits)
-    limit = math.floor((bound * 2**bits) ** order)
-    # Far enough below the limit the float sum decides; near it whole numbers do.
-    lengths = (np.abs(steps).astype(np.float64) ** order).sum(axis=1)
-    for row in np.flatnonzero(lengths >= limit * (1 - (dense.shape[1] + 4) * 2.0**-50)):
-        while sum(abs(int(x)) ** order for x in steps[row]) > limit:
-            steps[row] = np.trunc(steps[row] * (1 - 2.0**-10)).astype(np.int64)
-    norm = bound * 2**bits
-    width = dense.shape[1]
-    return BoundedSums(
-        values=steps.sum(axis=0),
-        step=Fraction(1, 2**bits),
-        l1=norm if order == 1 else _sqrt_up_int(norm**2 * width),
-        l2_squared=norm**2,
-        linf=norm,
-        nonnegative=False,
-        unit=Unit("user"),
-        caps=(*caps, f"each user's vector was scaled to an L{order} norm of at most {plain(bound)}"),
-    )
-
-
 def _chosen_records(data: Interactions, cap: int, choice: Choice) -> NDArray[np.bool_]:
     """Mask of each user's first ``cap`` records, by fresh random keys or by time, latest first."""
     if choice not in ("random", "recent"):
@@ -375,38 +248,17 @@ def _chosen_records(data: Interactions, cap: int, choice: Choice) -> NDArray[np.
     return keep
 
 
-def _squared_norms(data: Interactions) -> NDArray[np.int64]:
-    """Σ over items of the squared number of records, for each user, in whole numbers."""
-    begins = np.ones(len(data), dtype=bool)
-    begins[1:] = (data.user[1:] != data.user[:-1]) | (data.item[1:] != data.item[:-1])
-    first = np.flatnonzero(begins)
-    repeats = np.diff(np.append(first, len(data)))
-    running = np.concatenate([[0], np.cumsum(repeats * repeats)])
-    pairs_before = np.searchsorted(first, data.user_starts)
-    return np.diff(running[pairs_before])
-
-
 def _chosen(choice: Choice) -> str:
     return "at random" if choice == "random" else "most recent"
 
 
 def check_cap(cap: int) -> None:
-    if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= 10**9:
-        raise UsageError(f"cap = {cap!r} must be a whole number of records, at least 1.")
-
-
-def _check_bits(bits: int) -> None:
-    """Sums of at most 2³¹ weights of at most 2^bits must be exact in the float64 that bincount adds in."""
-    if not 0 <= bits <= 21:
-        raise UsageError(f"a grid of 2^−{bits} is not offered.", remedy="Take from 0 to 21 bits.")
+    """Refuse a number of records that no cap can be."""
+    if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= MOST_CAP:
+        raise UsageError(f"cap = {cap!r} must be a whole number of records, from 1 to {MOST_CAP:,}.")
 
 
 def _float_up(value: Fraction) -> float:
     """The least float that is not below the value."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _sqrt_up_int(value: Fraction) -> Fraction:
-    floor = math.isqrt(math.floor(value))
-    return Fraction(floor if floor * floor == value else floor + 1)
