@@ -19,6 +19,7 @@ STUDIES = {
     "twins": "discreet.studies.twins:run",
     "sampling": "discreet.studies.sampling:run",
     "frontier": "discreet.studies.frontier:run",
+    "subsets": "discreet.studies.subsets:run",
 }
 
 
@@ -48,10 +49,10 @@ def study(
     Examples
     --------
     >>> import discreet as dc
-    >>> dc.study("nothing")
+    >>> dc.study("nothing")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.UsageError: there is no study 'nothing'. Choose from: frontier, pncf, ppns, sampling, twins.
+    discreet.errors.UsageError: there is no study 'nothing'. Choose from: frontier, pncf, ppns, ...
     """
     if name not in STUDIES:
         raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")

@@ -1,0 +1,235 @@
+"""The birth-death chain that is said to draw a private top-k set: as published, with its exact laws.
+
+References
+----------
+Y. Park, A. Acharya: Differentially private recommendation systems: item-to-item and user-to-item. 2011, section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.neighbors.selection.draws import uniforms
+from discreet.privacy.charging import require_allowed
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Pure
+from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.units import Unit
+from discreet.subsets.states import States, all_states, window_states
+
+__all__ = ["BirthDeathChain", "Uniforms"]
+
+Uniforms = Callable[[int], NDArray[np.float64]]
+"""Gives so many independent numbers between 0 and 1."""
+
+AT_ONCE = 2**20
+DIRECT_WORK = 10**9
+"""Steps × states up to which laws are computed step by step; beyond that from the spectrum of the chain."""
+
+
+@dataclass(frozen=True)
+class BirthDeathChain:
+    """k items of a completed row by a chain that goes up and down a list of sets, one place at a time.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon
+        What the paper calls epsilon: rates of the chain are (φ′/φ)^(ε/2), with φ = exp(Σ ratings/U_r) (eq. 31).
+    top_rating
+        U_r, the largest possible rating.
+    time_step
+        Δt: a move has probability rate·Δt (eq. 34). The paper takes 1/20, and 10⁻⁸ where ε = 100.
+    steps
+        How many steps are made before the set is read.
+    left, right
+        The windows N₁ and N₂ of the list of sets; None for both makes the list of *all* sets, for short rows.
+    strict
+        Whether a time step is refused with which a state would be left with a probability above 1 (eq. 36). Otherwise
+        a run leaves such a state at every step, in the right proportions; there is no law for that.
+
+    Privacy
+    -------
+    REFUTED. ε for one entry of the row was claimed. (1) The list of sets is made around the true top-k: sets that can
+    come out of one row cannot come out of its neighbor. (2) From the true top-k, n steps reach n sets: even on the list
+    of all sets the loss is infinite at first and far above ε for long. Numbers: ``tests/refutations/test_subsets.py``.
+    The proved counterpart is :class:`~discreet.subsets.KSubset`.
+
+    Notes
+    -----
+    The index formulas of section 4.4 are broken as printed; the sets are those that its text describes
+    (:func:`~discreet.subsets.states.swap`). The law that the chain tends to is φ^ε (eq. 32), not the φ^(ε/2) of eq. 28.
+
+    Examples
+    --------
+    >>> chain = BirthDeathChain(2, epsilon=1, left=2, right=2)
+    >>> law = chain.law(np.array([5.0, 4.0, 3.0, 2.0]))
+    >>> len(law), (2, 3) in law, round(law[0, 1], 4)
+    (5, False, 0.2697)
+    """
+
+    k: int = 10
+    epsilon: Rational = 1
+    top_rating: float = 5.0
+    time_step: float = 1 / 20
+    steps: int = 100_000
+    left: int | None = 2
+    right: int | None = 3
+    strict: bool = True
+    name: ClassVar[str] = "birth-death chain"
+
+    def guarantee(self) -> Guarantee:
+        """What was claimed, and what became of it."""
+        return Guarantee(
+            loss=Pure(as_positive(self.epsilon, "epsilon")),
+            unit=Unit("record", "value"),
+            standing=Standing.REFUTED,
+            basis=(
+                "sets of probability 0 get 0.18, or 0.87 in all, when one entry changes; a chain of finite length "
+                "loses more than ε (tests/refutations/test_subsets.py)"
+            ),
+            subject=f"a set of {self.k} items",
+            not_covered=("the ratings that the row was completed from",),
+        )
+
+    def states(self, ratings: NDArray[np.float64]) -> States:
+        """The list of sets that the chain moves through."""
+        row = np.asarray(ratings, dtype=np.float64)
+        if self.left is None or self.right is None:
+            return all_states(row, self.k)
+        return window_states(row, self.k, self.left, self.right)
+
+    # Laws
+
+    def law(self, ratings: NDArray[np.float64], *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
+        """The law that the chain tends to: φ^(ε·exponent) over its sets. exponent = 1/2 is the law of eq. 28."""
+        states = self.states(ratings)
+        return dict(zip(states.sets(), self.limit(states, exponent=exponent).tolist(), strict=True))
+
+    def limit(self, states: States, *, exponent: float = 1.0) -> NDArray[np.float64]:
+        """The same as an array over the states."""
+        return _softmax(exponent * self._slope * states.totals)
+
+    def law_after(self, states: States, steps: int | None = None) -> NDArray[np.float64]:
+        """The law of the set that is read after so many steps, exactly."""
+        return self.laws_after(states, [self.steps if steps is None else steps])[0]
+
+    def laws_after(self, states: States, steps: Sequence[int]) -> list[NDArray[np.float64]]:
+        """The same for several numbers of steps."""
+        if any(n < 0 for n in steps):
+            raise UsageError(f"a chain makes no {min(steps)} steps.")
+        up, down = self.moves(states)
+        spectrum = None
+        laws = []
+        for n in steps:
+            if n * len(states) <= DIRECT_WORK:
+                laws.append(_step_by_step(up, down, n))
+            else:
+                spectrum = spectrum or _Spectrum.of(up, down, self.limit(states))
+                laws.append(spectrum.after(n))
+        return laws
+
+    def moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probabilities of going one place up the list, and down, from each state (eq. 34)."""
+        up, down = self._log_moves(states)
+        leaving = np.exp(min(float(np.logaddexp(up, down).max()), 700.0))
+        if leaving > 1:
+            raise UsageError(
+                f"with a time step of {self.time_step:g} a state would be left with probability {leaving:.3g}.",
+                remedy="Equation 36 asks for a smaller time_step or epsilon; for runs there is strict=False.",
+            )
+        return np.exp(up), np.exp(down)
+
+    def _log_moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if not self.time_step > 0:
+            raise UsageError(f"a time step of {self.time_step}?", remedy="Take a number above 0, such as 1/20.")
+        change = self._slope / 2 * np.diff(states.totals)
+        up, down = np.full(len(states), -np.inf), np.full(len(states), -np.inf)
+        up[:-1], down[1:] = change + math.log(self.time_step), math.log(self.time_step) - change
+        return up, down
+
+    def _run_moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.strict:
+            return self.moves(states)
+        up, down = self._log_moves(states)
+        beyond = np.maximum(np.logaddexp(up, down), 0.0)
+        return np.exp(up - beyond), np.exp(down - beyond)
+
+    # Runs
+
+    def choose(
+        self, ratings: NDArray[np.float64], *, allow_refuted: bool = False, source: Uniforms | None = None
+    ) -> NDArray[np.int64]:
+        """The set that one run of the chain ends in, its items ascending."""
+        require_allowed(self.guarantee(), allow_refuted=allow_refuted)
+        states = self.states(ratings)
+        return states.members[self._run(states, self.steps, source)[0]]
+
+    def occupation(
+        self, states: States, *, steps: int | None = None, source: Uniforms | None = None
+    ) -> NDArray[np.int64]:
+        """How often one run is in each state: the sampled law of Figure 4."""
+        return self._run(states, self.steps if steps is None else steps, source)[1]
+
+    def _run(self, states: States, steps: int, source: Uniforms | None) -> tuple[int, NDArray[np.int64]]:
+        """Where a run ends, and how often it was in each state."""
+        from discreet.subsets.chain_kernels import walk
+
+        up, down = self._run_moves(states)
+        draw = source or (lambda n: uniforms((n,)))
+        state, visits = 0, np.zeros(len(states), dtype=np.int64)
+        for begin in range(0, steps, AT_ONCE):
+            state = walk(up, down, draw(min(AT_ONCE, steps - begin)), visits, state)
+        return state, visits
+
+    @property
+    def _slope(self) -> float:
+        """What a total of ratings is multiplied with: ε/U_r."""
+        if not self.top_rating > 0:
+            raise UsageError(f"a largest rating of {self.top_rating}?")
+        return float(as_positive(self.epsilon, "epsilon")) / self.top_rating
+
+
+def _softmax(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(exponents - exponents.max())
+    return weights / weights.sum()
+
+
+def _step_by_step(up: NDArray[np.float64], down: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    from discreet.subsets.chain_kernels import evolve
+
+    law = np.zeros(up.size)
+    law[0] = 1.0
+    evolve(up, down, law, steps)
+    return law
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Laws after many steps from state 0: a chain in balance is a symmetric matrix in another guise.
+
+    With D = diag(√π), D·P·D⁻¹ is symmetric and tridiagonal. The first state is the likeliest of all, so that no entry
+    of a result is multiplied with more than 1.
+    """
+
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, up: NDArray[np.float64], down: NDArray[np.float64], limit: NDArray[np.float64]) -> _Spectrum:
+        from scipy.linalg import eigh_tridiagonal
+
+        values, vectors = eigh_tridiagonal(1 - up - down, np.sqrt(up[:-1] * down[1:]))
+        return cls(np.clip(values, -1, 1), vectors, np.sqrt(limit / limit[0]))
+
+    def after(self, steps: int) -> NDArray[np.float64]:
+        return np.maximum(self.scale * (self.vectors @ (self.vectors[0] * self.values**steps)), 0.0)

@@ -1,0 +1,43 @@
+"""Compiled steps of a birth-death chain. Import it inside the function that needs it: numba is heavy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["evolve", "walk"]
+
+
+@njit(cache=True)
+def walk(
+    up: NDArray[np.float64],
+    down: NDArray[np.float64],
+    uniforms: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    state: int,
+) -> int:
+    """One step for each uniform number, counting where the chain is after it; the state it ends in."""
+    for i in range(uniforms.size):
+        u = uniforms[i]
+        if u < up[state]:
+            state += 1
+        elif u < up[state] + down[state]:
+            state -= 1
+        visits[state] += 1
+    return state
+
+
+@njit(cache=True)
+def evolve(up: NDArray[np.float64], down: NDArray[np.float64], law: NDArray[np.float64], steps: int) -> None:
+    """The law of the state after so many steps from state 0, in place; only what can be reached is computed."""
+    size = law.size
+    for step in range(steps):
+        most = min(step + 2, size)
+        before = 0.0  # what state j − 1 had before this step
+        for j in range(most):
+            here = law[j]
+            above = law[j + 1] * down[j + 1] if j + 1 < size else 0.0
+            below = before * up[j - 1] if j > 0 else 0.0
+            law[j] = here * (1.0 - up[j] - down[j]) + above + below
+            before = here

@@ -1,0 +1,76 @@
+"""Laws of sets, compared and summed up: for tables and studies, in floating point. Nothing is drawn from these."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+
+__all__ = ["inclusion_probabilities", "relative_entropy", "total_variation"]
+
+Array = NDArray[np.float64]
+
+
+def total_variation(first: Array, second: Array) -> float:
+    """The largest difference of the probabilities of an event.
+
+    Examples
+    --------
+    >>> total_variation(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
+    0.5
+    """
+    return float(np.abs(first - second).sum() / 2)
+
+
+def relative_entropy(exact: Array, other: Array) -> float:
+    """KL(exact ‖ other), in nats: infinite where the other law misses what the exact one has.
+
+    Examples
+    --------
+    >>> relative_entropy(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
+    inf
+    """
+    possible = exact > 0
+    if np.any(other[possible] <= 0):
+        return math.inf
+    return float(np.sum(exact[possible] * np.log(exact[possible] / other[possible])))
+
+
+def inclusion_probabilities(exponents: Array, k: int) -> Array:
+    """Users × items: how likely each item is in a set S drawn with P(S) ∝ exp(Σ exponents) over all sets of k.
+
+    Examples
+    --------
+    >>> inclusion_probabilities(np.array([[3.0, 3.0, 3.0, 3.0]]), 2)
+    array([[0.5, 0.5, 0.5, 0.5]])
+    """
+    users, size = exponents.shape
+    if not 1 <= k <= size:
+        raise UsageError(f"{k} of {size} items?")
+    table = _log_symmetric(exponents, k)
+    found = np.empty((users, size))
+    # How likely it is that q are still to be found among the first m.
+    sought = np.zeros((users, k + 1))
+    sought[:, k] = 1.0
+    for m in range(size, 0, -1):
+        with np.errstate(invalid="ignore"):
+            taken = np.exp(exponents[:, m - 1, None] + table[m - 1, :, :-1] - table[m, :, 1:])
+        moved = sought[:, 1:] * np.where(sought[:, 1:] > 0, taken, 0.0)
+        found[:, m - 1] = moved.sum(axis=1)
+        sought[:, 1:] -= moved
+        sought[:, :-1] += moved
+        np.maximum(sought, 0.0, out=sought)
+    return found
+
+
+def _log_symmetric(exponents: Array, k: int) -> Array:
+    """Items + 1 × users × k + 1: logarithms of the elementary symmetric polynomials of the first weights."""
+    users, size = exponents.shape
+    table = np.full((size + 1, users, k + 1), -np.inf)
+    table[:, :, 0] = 0.0
+    for m in range(1, size + 1):
+        np.logaddexp(table[m - 1, :, 1:], exponents[:, m - 1, None] + table[m - 1, :, :-1], out=table[m, :, 1:])
+    return table

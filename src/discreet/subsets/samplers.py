@@ -1,0 +1,217 @@
+"""A private set of k items from a row of scores, for many rows at once.
+
+References
+----------
+F. McSherry, K. Talwar: Mechanism design via differential privacy. FOCS 2007.
+D. Durfee, R. Rogers: Practical differentially private top-k selection with pay-what-you-get composition. NeurIPS 2019.
+R. McKenna, D. Sheldon: Permute-and-flip: a new mechanism for differentially private selection. NeurIPS 2020.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import UsageError
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Concentrated, Pure
+from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.selection import noisy_order
+from discreet.privacy.subset_selection import draw_subsets
+from discreet.privacy.units import Unit
+from discreet.subsets.accounting import RowChange, Sampler, concentrated_loss, pure_loss, slope_for
+
+__all__ = ["GumbelTopK", "KSubset", "PermuteAndFlipTopK", "RowSampler", "sampler_class"]
+
+BITS = 20
+"""Scores are rounded to 2^−BITS of their range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSampler(ABC):
+    """What the three ways of drawing k items share.
+
+    Parameters
+    ----------
+    k
+        How many; public.
+    low, high
+        The public range of scores. What lies outside is moved to its ends, what is no number to the lower end.
+    epsilon, rho
+        The budget of one row's items: one of the two.
+    change
+        What a neighboring step changes in a row: "entry", "row", "row, one way" or a number of entries.
+    """
+
+    k: int
+    low: Rational
+    high: Rational
+    epsilon: Rational | None = None
+    rho: Rational | None = None
+    change: RowChange | str | int = "row"
+
+    sampler: ClassVar[Sampler]
+    theorem: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or self.k < 1:
+            raise UsageError(f"k = {self.k} must be a whole number, at least 1.")
+        if not as_fraction(self.low, "low") < as_fraction(self.high, "high"):
+            raise UsageError(f"scores from {self.low} to {self.high} are all the same.")
+        self.slope(2 * self.k)  # speaks up about the budget and the change
+
+    # What it costs
+
+    def slope(self, size: int) -> Fraction:
+        """How many e-folds likelier the best possible item is than the worst, for rows of this length."""
+        return slope_for(
+            k=self.k, size=size, change=self._change, sampler=self.sampler, epsilon=self.epsilon, rho=self.rho
+        )
+
+    def loss(self, size: int) -> Pure | Concentrated:
+        """What one row's items cost, in the terms of the budget."""
+        how = {"k": self.k, "size": size, "change": self._change, "sampler": self.sampler}
+        return (pure_loss if self.rho is None else concentrated_loss)(self.slope(size), **how)
+
+    def guarantee(self, size: int) -> Guarantee:
+        """The promise about the row that the items are drawn from."""
+        whole = self._change.entries is None
+        return Guarantee(
+            loss=self.loss(size),
+            unit=Unit("user", "replace") if whole else Unit("record", "value"),
+            standing=Standing.PROVED,
+            basis=self.theorem,
+            subject=f"{self.k} of {size:,} items drawn from one person's scores",
+            caps=(f"scores were moved into the range from {self.low} to {self.high}", *self._premise()),
+            not_covered=("further draws, each of which costs as much again",),
+        )
+
+    def _premise(self) -> tuple[str, ...]:
+        change = self._change
+        if change.entries is None:
+            return ("a step was taken to move all scores one way",) if change.one_way else ()
+        return (f"a step was taken to change at most {change}",)
+
+    # Drawing
+
+    def choose(self, scores: ArrayLike) -> NDArray[np.int64]:
+        """Places of the chosen items: k for a row of scores, users × k for several rows. Charge the ledger first."""
+        rows = np.asarray(scores, dtype=np.float64)
+        if rows.ndim not in (1, 2) or rows.shape[-1] < self.k:
+            raise UsageError(f"{self.k} items of scores of shape {rows.shape}?")
+        whole = self.on_grid(np.atleast_2d(rows))
+        chosen = self._draw(whole, self.slope(rows.shape[-1]) / 2**BITS)
+        return chosen.reshape(*rows.shape[:-1], self.k)
+
+    def on_grid(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Scores as whole numbers from 0 to 2^BITS: one that changes changes by no more than that."""
+        low, high = float(as_fraction(self.low)), float(as_fraction(self.high))
+        share = (np.clip(np.where(np.isnan(rows), low, rows), low, high) - low) / (high - low)
+        return np.clip(np.rint(share * 2**BITS), 0, 2**BITS).astype(np.int64)
+
+    @abstractmethod
+    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+        """Users × k places for users × items whole scores."""
+
+    @property
+    def _change(self) -> RowChange:
+        return RowChange.of(self.change)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KSubset(RowSampler):
+    """A set of k items, every set of the list possible: P(S) ∝ exp(η·Σ scores).
+
+    Privacy
+    -------
+    With Δ for the range of scores, the budget ε buys η = ε/Δ where one score changes, ε/(min(t, 2k)·Δ) where t do,
+    ε/(2kΔ) where the whole row does and ε/(kΔ) where all of it moves one way; a zCDP budget buys √(2ρ/k)/Δ for whole
+    rows (:mod:`~discreet.subsets.accounting` has the table; ``docs/proofs/selection.md``, Theorems 8 to 11). The law is
+    exact: nothing is added to ε or δ for rounding. Not covered: *drawing again*. Keep what was drawn.
+
+    Notes
+    -----
+    The places come in the order of the list. Showing them by their scores would tell more than the set. Scores on
+    whole rows are dear: for ε = 1 and k = 10 the best possible item is e^(1/20) times as likely as the worst. What
+    helps is a short public list of items, a small k, or a claim about one score only.
+
+    Examples
+    --------
+    >>> sampler = KSubset(k=2, low=1, high=5, epsilon=80, change="entry")
+    >>> sampler.choose([[4.9, 1.2, 5.0, 1.0], [1.0, 4.8, 1.1, 5.0]])
+    array([[0, 2],
+           [1, 3]])
+    >>> print(KSubset(k=10, low=1, high=5, epsilon=1).slope(1000))
+    1/20
+    """
+
+    sampler: ClassVar[Sampler] = "subset"
+    theorem: ClassVar[str] = "k-subset exponential mechanism, docs/proofs/selection.md, Theorems 9 to 11"
+
+    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+        return draw_subsets(rows, rate, self.k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GumbelTopK(RowSampler):
+    """k items in order, by one shot of Gumbel noise: k exponential mechanisms, each on what is left.
+
+    Privacy
+    -------
+    η = ε/(kΔ) where one score changes, ε/(2kΔ) for whole rows, √(2ρ/k)/Δ for whole rows and zCDP: as good as
+    :class:`KSubset` for whole rows, and it gives an order; k times worse where one score changes.
+    ``docs/proofs/selection.md``, Theorem 3.
+
+    Examples
+    --------
+    >>> GumbelTopK(k=2, low=0, high=1, epsilon=800, change="entry").choose([0.1, 0.5, 0.0, 1.0])
+    array([3, 1])
+    """
+
+    sampler: ClassVar[Sampler] = "gumbel"
+    theorem: ClassVar[str] = "one-shot top-k, docs/proofs/selection.md, Theorem 3"
+
+    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+        return np.stack([noisy_order(row, rate, noise="gumbel", most=self.k) for row in rows])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermuteAndFlipTopK(RowSampler):
+    """k items in order, by k rounds of permute-and-flip, each on what is left.
+
+    Privacy
+    -------
+    The pure budgets of :class:`GumbelTopK`; under zCDP half of its η. ``docs/proofs/selection.md``, Theorem 4.
+
+    Examples
+    --------
+    >>> PermuteAndFlipTopK(k=2, low=0, high=1, epsilon=800, change="entry").choose([0.1, 0.5, 0.0, 1.0])
+    array([3, 1])
+    """
+
+    sampler: ClassVar[Sampler] = "permute-and-flip"
+    theorem: ClassVar[str] = "k rounds of permute-and-flip, docs/proofs/selection.md, Theorem 4"
+
+    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+        return np.stack([self._rounds(row, rate) for row in rows])
+
+    def _rounds(self, row: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+        left, chosen = np.arange(row.size), []
+        for _ in range(self.k):
+            winner = int(noisy_order(row[left], rate, noise="exponential", most=1)[0])
+            chosen.append(int(left[winner]))
+            left = np.delete(left, winner)
+        return np.array(chosen, dtype=np.int64)
+
+
+def sampler_class(name: str) -> type[RowSampler]:
+    """The class of a sampler by its name."""
+    for kind in (KSubset, GumbelTopK, PermuteAndFlipTopK):
+        if kind.sampler == name:
+            return kind
+    raise UsageError(f"there is no sampler {name!r}.", remedy="Choose subset, gumbel or permute-and-flip.")
