@@ -49,6 +49,12 @@ MODELS = {
     "private-item-knn": "discreet.neighbors:PrivateItemKNN",
     "shrunk-pncf": "discreet.neighbors:ShrunkPNCF",
     "noisy-neighbor-mean": "discreet.neighbors:NoisyNeighborMean",
+    "slope-one": "discreet.pairs:SlopeOne",
+    "copurchase-cosine": "discreet.pairs:CoPurchaseCosine",
+    "published-slope-one": "discreet.pairs:PublishedSlopeOne",
+    "published-cosine": "discreet.pairs:PublishedCosine",
+    "private-slope-one": "discreet.pairs:PrivateSlopeOne",
+    "private-cosine": "discreet.pairs:PrivateCosine",
     "context-popularity": "discreet.counting:ContextPopularity",
 }
 
@@ -146,28 +152,13 @@ class Recommender(ABC):
         rows, ids = self._histories(users, history)
         allowed = np.zeros(len(self.items_), dtype=bool)
         allowed[slice(None) if items is None else self.items_.encode(list(items))] = True
-        tables = []
-        n_rows = rows.indptr.size - 1
-        pool = self._pool(n + int(np.diff(rows.indptr).max(initial=0))) if items is None else None
-        pool = np.arange(len(self.items_)) if pool is None else pool
-        column = np.full(len(self.items_), -1, dtype=np.int64)
-        column[pool] = np.arange(pool.size)
-        step = max(1, USERS_AT_ONCE // max(1, pool.size))
-        for begin in range(0, n_rows, step):
-            part = rows[begin : begin + step, :]
-            scores = np.where(allowed[pool], self._score_among(part, pool), -np.inf)
-            if exclude_seen:
-                row, seen = part.nonzero()
-                known = column[seen] >= 0
-                scores[row[known], column[seen[known]]] = -np.inf
-            tables.append(_best(scores, n, begin))
-        best = pl.concat(tables) if tables else _best(np.zeros((0, len(self.items_))), n, 0)
+        best = _table(*self._top(rows, n, allowed=allowed, exclude_seen=exclude_seen))
         if ids is not None and users is not None:
             # People come in the order they were asked for; inside they stand in the order of their ids.
             place = np.zeros(len(ids), dtype=np.int64)
             place[ids.encode(list(dict.fromkeys(users)))] = np.arange(len(ids))
             best = best[np.argsort(place[best["row"].to_numpy()], kind="stable")]
-        named = best.with_columns(self.items_.take(pool[best["item_id"].to_numpy()]).alias("item_id"))
+        named = best.with_columns(self.items_.take(best["item_id"].to_numpy()).alias("item_id"))
         if ids is None:
             return named.drop("row")
         return named.with_columns(ids.take(named["row"].to_numpy()).alias("row")).rename({"row": "user_id"})
@@ -210,7 +201,7 @@ class Recommender(ABC):
         codes = self.items_.encode(list(wanted))
         scores = self._similar(codes)
         scores[np.arange(codes.size), codes] = -np.inf
-        best = _best(scores, n, 0)
+        best = _table(*_largest(scores, min(n, len(self.items_))))
         return pl.DataFrame(
             {
                 "item_id": self.items_.take(codes[best["row"].to_numpy()]),
@@ -241,14 +232,24 @@ class Recommender(ABC):
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         """Scores of all items for each history, larger is better; −inf where there is none."""
 
-    def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Scores of some items only; for models that can leave the others out of the work."""
-        scores = self._score(rows)
-        return scores if items.size == scores.shape[1] else scores[:, items]
+    def _top(
+        self, rows: csr_array, n: int, *, allowed: NDArray[np.bool_], exclude_seen: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Codes and scores of the best ``n`` of each history, best first, equal ones in the order of the items.
 
-    def _pool(self, most: int) -> NDArray[np.int64] | None:
-        """Codes, rising, of items among which the best ``most`` of everybody are; None where they can be any."""
-        return None
+        Where fewer exist, what is left over scores −inf. For models that can tell the best without scoring all items.
+        """
+        people, n = rows.indptr.size - 1, min(n, len(self.items_))
+        codes, best = np.zeros((people, n), dtype=np.int64), np.full((people, n), -np.inf)
+        step = max(1, USERS_AT_ONCE // max(1, len(self.items_)))
+        for begin in range(0, people, step):
+            part = rows[begin : begin + step, :]
+            scores = np.where(allowed, self._score(part), -np.inf)
+            if exclude_seen:
+                # By structure: a rating of 0 has been seen, too.
+                scores[np.repeat(np.arange(scores.shape[0]), np.diff(part.indptr)), part.indices] = -np.inf
+            codes[begin : begin + step], best[begin : begin + step] = _largest(scores, n)
+        return codes, best
 
     @abstractmethod
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -328,22 +329,17 @@ def load_model(folder: str | Path) -> Recommender:
     raise ReleaseError(f"{folder} holds no model.", remedy="Fit one: discreet fit DATA --out FOLDER.")
 
 
-def _best(scores: NDArray[np.float64], n: int, first_row: int) -> pl.DataFrame:
-    """The n largest finite scores of each row in order; equal scores stand in the order of the items."""
-    n = min(n, scores.shape[1])
-    # A full stable sort of the few best: partition first, with room for ties broken by code.
+def _table(codes: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
+    """One row for each finite score, row by row: row, item_id (a code), score, rank."""
+    row, place = np.nonzero(np.isfinite(scores))
+    return pl.DataFrame({"row": row, "item_id": codes[row, place], "score": scores[row, place], "rank": place + 1})
+
+
+def _largest(scores: NDArray[np.float64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Columns and values of the n largest of each row in order; equal ones stand in the order of the columns."""
+    # A full stable sort only where few are left out.
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n] if scores.shape[1] <= 4 * n else _partial(scores, n)
-    chosen = np.take_along_axis(scores, order, axis=1)
-    keep = np.isfinite(chosen)
-    row, place = np.nonzero(keep)
-    return pl.DataFrame(
-        {
-            "row": (row + first_row).astype(np.int64),
-            "item_id": order[keep].astype(np.int64),
-            "score": chosen[keep],
-            "rank": (place + 1).astype(np.int64),
-        }
-    )
+    return order, np.take_along_axis(scores, order, axis=1)
 
 
 def _partial(scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:

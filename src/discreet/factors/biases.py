@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.reference_model import ReferenceModel, require_positive, require_whole
+from discreet.factors.settings import require_positive, require_whole
+from discreet.neighbors.reference_model import ReferenceModel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

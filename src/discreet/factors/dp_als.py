@@ -16,10 +16,10 @@ from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.als import cosines
 from discreet.factors.dp_als_plan import Plan
-from discreet.factors.private_recommender import liked_records, threshold_of
-from discreet.factors.reference_model import liked_rows, require_positive, require_whole
-from discreet.factors.released_model import ReleasedModel, require_named_items
+from discreet.factors.likes import liked_records, liked_rows, threshold_of
+from discreet.factors.settings import require_named_items, require_positive, require_whole
 from discreet.factors.statistics import popularity_sums
+from discreet.neighbors.released_model import ReleasedModel
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import GaussianLoss, mu_for

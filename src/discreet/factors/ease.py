@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.reference_model import RankingReference, liked_rows, require_positive
+from discreet.factors.likes import liked_rows
+from discreet.factors.reference_model import RankingReference
+from discreet.factors.settings import require_positive
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ R. Salakhutdinov, A. Mnih: Probabilistic matrix factorization. NIPS 2007 (the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,11 +24,12 @@ from numpy.typing import NDArray
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.kernels import dot_products, ridge_solutions
-from discreet.factors.rating_statistics import LEVEL_SHARE, offset_sums, record_sums, relative_ratings
-from discreet.factors.released_model import ReleasedModel, require_named_items, standardized
-from discreet.factors.spectrum import shrunk_spectrum
-from discreet.factors.statistics import COUNT_SHARE, gram_bounds, popularity_sums, unit_gram
+from discreet.factors.item_offsets import Offsets, Raters, item_factors, residuals_of, standing_of
+from discreet.factors.kernels import dot_products
+from discreet.factors.rating_statistics import offset_sums, record_sums
+from discreet.factors.settings import require_named_items
+from discreet.factors.statistics import gram_bounds, popularity_sums, unit_gram
+from discreet.neighbors.released_model import ReleasedModel
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import GaussianLoss, mu_for
@@ -51,19 +51,9 @@ CROSSOVER = 3000
 WEIGHTS_SHARE, OFFSETS_SHARE = Fraction(15, 100), Fraction(40, 100)
 """Shares of μ² for how much each item is rated and, where factors follow, for its offset."""
 
-RECORD_WEIGHT, RECORD_VALUE = 0.6, 0.8
-
-# Fixed once, in squared halves of the scale: how ratings scatter, and how people differ in level and in slopes.
-SCATTER, LEVELS, SLOPES = 0.2, 0.05, 0.0075
-SHORTENED = 0.7
-"""The share of a user's length that clipping usually leaves."""
 
 CENTER = 0.3
 """Where people's means lie on most scales, in halves of the scale above the middle: a start, not a claim."""
-
-HEAD, MOST_HEAD, MOST_FACTORS = 6.0, 1_500, 30
-CO_COUNT = 1.5
-"""How much oftener two items meet in one history than if all histories were equally long."""
 
 
 @dataclass
@@ -145,16 +135,16 @@ class PrivateRatings(ReleasedModel):
         first, sums = NormalMechanism(mu_squared * WEIGHTS_SHARE), popularity_sums(data)
         parts: dict[str, Any] = {"weights": first.release(sums).astype(np.float64) * float(sums.step)}
         noise = {"noise_weights": first.standard_deviation(sums)}
-        raters = _Raters.of(parts["weights"], noise["noise_weights"])
+        raters = Raters.of(parts["weights"], noise["noise_weights"])
         factors = raters.users * math.sqrt(mu_squared) >= CROSSOVER
         share = OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE
         second, sums = NormalMechanism(mu_squared * share), offset_sums(data, raters.known**-0.5, CENTER)
         parts["offsets"] = second.release(sums).astype(np.float64) * float(sums.step)
         noise["noise_offsets"] = second.standard_deviation(sums)
         if factors:
-            offsets = _Offsets.of(raters, parts["offsets"], noise["noise_offsets"])
+            offsets = Offsets.of(raters, parts["offsets"], noise["noise_offsets"])
             head = raters.head(math.sqrt(mu_squared))
-            gram = unit_gram(data, head, _residuals(data, offsets) * raters.known[data.item] ** -0.5)
+            gram = unit_gram(data, head, residuals_of(data, offsets) * raters.known[data.item] ** -0.5)
             third = NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE))
             parts |= {"head": head, "residuals": third.release(gram)[0]}
             noise["noise_residuals"] = third.standard_deviation(gram)
@@ -191,14 +181,14 @@ class PrivateRatings(ReleasedModel):
         scale = RatingScale.of(public["scale"])
         self.low_, self.high_ = float(scale.low), float(scale.high)
         if self.unit == "user":
-            raters = _Raters.of(release.array("weights"), public["noise_weights"])
-            offsets = _Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
+            raters = Raters.of(release.array("weights"), public["noise_weights"])
+            offsets = Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
         else:
-            offsets = _Offsets.of_records(release.array("records"), public["noise_records"])
+            offsets = Offsets.of_records(release.array("records"), public["noise_records"])
         self._offsets, self.offsets_ = offsets, offsets.offset * (self.high_ - self.low_) / 2
         self.model_, self.features_, self._prior = "offsets", offsets.features, offsets.prior
         if "head" in release.parts:
-            factors = _factors(release, _Raters.of(release.array("weights"), public["noise_weights"]))
+            factors = item_factors(release, Raters.of(release.array("weights"), public["noise_weights"]))
             self.model_ = "factors"
             self.features_ = np.hstack([offsets.features, factors])
             self._prior = np.concatenate([offsets.prior, np.ones(factors.shape[1])])
@@ -225,119 +215,8 @@ class PrivateRatings(ReleasedModel):
         middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
         ratings = np.clip((rows.data.astype(np.float64) - middle) / half, -1, 1)
         items = rows.indices.astype(np.int64)
-        return _stand(rows.indptr.astype(np.int64), items, ratings, self._offsets, self.features_, self._prior)
+        return standing_of(rows.indptr.astype(np.int64), items, ratings, self._offsets, self.features_, self._prior)
 
     def _in_stars(self, relative: NDArray[np.float64]) -> NDArray[np.float64]:
         middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
         return np.clip(middle + half * relative, self.low_, self.high_)
-
-
-@dataclass(frozen=True)
-class _Raters:
-    """How much each item is rated: the first release."""
-
-    weights: NDArray[np.float64]
-    known: NDArray[np.float64]
-    users: float
-
-    @classmethod
-    def of(cls, noisy: NDArray[np.float64], noise: float) -> _Raters:
-        weights = noisy[:-1] / math.sqrt(1 - COUNT_SHARE**2)
-        return cls(weights, np.maximum(weights, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)))
-
-    def head(self, mu: float) -> NDArray[np.int32]:
-        size = min(self.weights.size, MOST_HEAD, max(60, round(HEAD * math.sqrt(self.users * mu))))
-        return np.sort(np.argsort(-self.weights, kind="stable")[:size]).astype(np.int32)
-
-
-@dataclass(frozen=True)
-class _Offsets:
-    """Offsets of items in halves of the scale, the general level, and what people's ratings are regressed on."""
-
-    offset: NDArray[np.float64]
-    level: float
-    features: NDArray[np.float64]
-    prior: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, raters: _Raters, noisy: NDArray[np.float64], noise: float) -> _Offsets:
-        weights = raters.known**-0.5
-        typical = math.sqrt(np.average(weights**2, weights=raters.known))
-        strength = SHORTENED * weights * raters.known / typical
-        level = float(np.clip(noisy[-1] / float(LEVEL_SHARE) / raters.users, -1, 1))
-        offset = _shrunk_towards_popularity(noisy[:-1] / strength, (noise / strength) ** 2, raters.known)
-        return cls._with(offset, level, raters.known)
-
-    @classmethod
-    def of_records(cls, noisy: NDArray[np.float64], noise: float) -> _Offsets:
-        n_items = noisy.size // 2
-        counts = noisy[:n_items] / RECORD_WEIGHT
-        known = np.maximum(counts, max(1.0, noise))
-        level = float(np.clip(noisy[n_items:].sum() / RECORD_VALUE / max(counts.sum(), 1.0), -1, 1))
-        offset = noisy[n_items:] / RECORD_VALUE / known - level
-        # What one rating tells is uncertain by how ratings scatter, and by the noise.
-        variance = (noise / known) ** 2 + SCATTER / known
-        return cls._with(_shrunk_towards_popularity(offset, variance, known), level, known)
-
-    @classmethod
-    def _with(cls, offset: NDArray[np.float64], level: float, known: NDArray[np.float64]) -> _Offsets:
-        slopes = [standardized(offset, known), standardized(np.log(known), known)]
-        features = np.stack([np.ones(offset.size), *slopes], axis=1)
-        return cls(offset, level, features, np.array([LEVELS, SLOPES, SLOPES]))
-
-
-def _shrunk_towards_popularity(
-    seen: NDArray[np.float64], variance: NDArray[np.float64], known: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Empirical Bayes: every offset is drawn towards what items so popular usually have.
-
-    The usual offset is a regression on (1, ln c, ln² c); how far items scatter about it is estimated by moments.
-    """
-    popularity = np.log(known)
-    design = np.stack([np.ones(seen.size), popularity, popularity**2], axis=1)
-    scatter = 0.025
-    usual = np.zeros(seen.size)
-    for _ in range(20):
-        trust = 1 / (variance + scatter)
-        weighted = design * trust[:, None]
-        usual = design @ np.linalg.lstsq(weighted.T @ design, weighted.T @ seen, rcond=None)[0]
-        scatter = max(0.0025, float((trust**2 * ((seen - usual) ** 2 - variance)).sum() / (trust**2).sum()))
-    return np.clip(usual + scatter / (scatter + variance) * (seen - usual), -2, 2)
-
-
-def _stand(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    ratings: NDArray[np.float64],
-    offsets: _Offsets,
-    features: NDArray[np.float64],
-    prior: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    targets = ratings - offsets.level - offsets.offset[items]
-    return ridge_solutions(starts, items, targets, np.ascontiguousarray(features), SCATTER / prior)
-
-
-def _residuals(data: Interactions, offsets: _Offsets) -> NDArray[np.float64]:
-    """What a person's own level and slopes leave of each rating."""
-    ratings, items = relative_ratings(data), data.item.astype(np.int64)
-    where = _stand(data.user_starts, items, ratings, offsets, offsets.features, offsets.prior)
-    explained = (offsets.features[items] * where[data.user]).sum(axis=1)
-    return ratings - offsets.level - offsets.offset[items] - explained
-
-
-def _factors(release: Release, raters: _Raters) -> NDArray[np.float64]:
-    """Factors of items, scaled so that people stand on each with variance 1.
-
-    Residuals that have nothing to do with each other put users/head on the diagonal and nothing elsewhere. What two
-    items of weights c share by covariance shows in the matrix κ·√(c c′) times, κ being how often items meet.
-    """
-    public: Mapping[str, Any] = release.parameters
-    head, matrix = release.array("head").astype(np.int32), release.array("residuals")
-    apart = matrix - np.eye(head.size) * raters.users / head.size
-    values, vectors = shrunk_spectrum(apart, public["noise_residuals"])
-    strongest = np.argsort(-values)[:MOST_FACTORS]
-    meeting = CO_COUNT * np.maximum(raters.weights, 0).sum() / (raters.users * head.size * 0.875 * SCATTER)
-    factors = np.zeros((raters.weights.size, strongest.size))
-    factors[head] = vectors[:, strongest] * np.sqrt(values[strongest] / meeting)
-    factors[head] /= np.sqrt(raters.known[head])[:, None]
-    return factors

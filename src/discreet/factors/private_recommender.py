@@ -11,7 +11,7 @@ H. Steck: Embarrassingly shallow autoencoders for sparse data. WWW 2019 (the lin
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,10 +25,13 @@ from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.expectation import expected_share
 from discreet.factors.item_features import feature_columns
-from discreet.factors.kernels import summed_rows
-from discreet.factors.released_model import ReleasedModel, require_named_items, require_share
-from discreet.factors.statistics import COUNT_SHARE, gram_bounds, popularity_sums, projected_gram
+from discreet.factors.kernels import best_by_votes, summed_rows
+from discreet.factors.likes import liked_records, liked_rows, threshold_of
+from discreet.factors.settings import require_named_items, require_share, require_whole
+from discreet.factors.statistics import gram_bounds, popularity_sums, projected_gram
+from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, TastePlan, below_zero, head_size
 from discreet.factors.taste_regression import taste_regression
+from discreet.neighbors.released_model import ReleasedModel
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import GaussianLoss, mu_for
@@ -43,14 +46,6 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
 __all__ = ["PrivateRecommender"]
-
-CROSSOVER = 350
-"""Below this number of users × μ popularity ranks better than tastes do."""
-
-HEAD = 8.0
-LEAST_HEAD = 60
-FLATTENING = 0.2
-"""Items weigh less by this power of their popularity: noise is the same for all and would drown the rare."""
 
 UNFLATTENING = 0.25
 POPULARITY_PULL = 0.8
@@ -149,7 +144,7 @@ class PrivateRecommender(ReleasedModel):
             }
             if names:
                 parts["features"] = columns
-            plan = _Plan.of(noisy, public, self)
+            plan = TastePlan.of(noisy, public, users=self.users, most=self.head)
             if plan.ranking == "popularity":
                 again = NormalMechanism(rest)
                 parts["second"] = again.release(sums) * float(sums.step)
@@ -175,8 +170,8 @@ class PrivateRecommender(ReleasedModel):
         share = as_fraction(self.first_share, "first_share")
         require_share(share, "first_share")
         for name, value in (("head", self.head), ("users", self.users)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise UsageError(f"{name} = {value!r} must be a whole number from 1.")
+            if value is not None:
+                require_whole(value, name)
         return mu_squared, NormalMechanism(mu_squared * share), mu_squared * (1 - share)
 
     def _promise(self, mu_squared: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
@@ -219,7 +214,7 @@ class PrivateRecommender(ReleasedModel):
             "users": count,
             "users_times_mu": strength,
             "ranking": ranking,
-            "head": _head_size(strength, data.n_items, self.head) if ranking == "tastes" else 0,
+            "head": head_size(strength, data.n_items, self.head) if ranking == "tastes" else 0,
             "noise_popularity": 1 / (mu * math.sqrt(as_fraction(self.first_share, "first_share"))),
             "noise_tastes": 1 / (mu * math.sqrt(1 - as_fraction(self.first_share, "first_share"))),
             "expected_share_of_nonprivate_recall": expected_share(strength),
@@ -231,12 +226,12 @@ class PrivateRecommender(ReleasedModel):
         public = release.parameters
         self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
-        plan = _Plan.of(release.array("first"), public, self)
+        plan = TastePlan.of(release.array("first"), public, users=self.users, most=self.head)
         self.ranking_, self.strength_, self.popularity_ = plan.ranking, plan.strength, plan.popularity
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
         self.head_ = np.zeros(0, dtype=np.int32)
         if self.ranking_ == "popularity":
-            second, noise = release.array("second")[:-1] / _ITEMS, (public["noise_first"], public["noise_second"])
+            second, noise = release.array("second")[:-1] / ITEMS_SHARE, (public["noise_first"], public["noise_second"])
             trust = np.array([1 / noise[0] ** 2, 1 / noise[1] ** 2])
             self.popularity_ = (trust[0] * plan.popularity + trust[1] * second) / trust.sum()
             return
@@ -248,47 +243,56 @@ class PrivateRecommender(ReleasedModel):
         )
         self._votes = self._votes_of_items()
 
-    def _votes_of_items(self) -> NDArray[np.float64]:
+    def _votes_of_items(self) -> NDArray[np.float32]:
         """What liking each item of the head adds to the score of each: scores are sums of these rows.
 
         With t = w on the liked items, q the direction of popularity and B the regression, scores are
-        (t − (t·q)q)·B + pull·(t·q)q, times w^−unflattening for display; all of it is linear in t.
+        (t − (t·q)q)·B + pull·(t·q)q, times w^−unflattening for display; all of it is linear in t. Single precision is
+        far finer than the noise, and twice as fast to read.
         """
         q, regression = self._direction, self._regression
         votes = regression - np.outer(q, q @ regression) + POPULARITY_PULL * np.outer(q, q)
-        return np.ascontiguousarray(self._weights[:, None] * votes * self._weights**-UNFLATTENING)
-
-    def _pool(self, most: int) -> NDArray[np.int64] | None:
-        popular = np.argsort(-self.popularity_, kind="stable")[: self.head_.size + most]
-        return np.union1d(popular, self.head_)
+        return (self._weights[:, None] * votes * self._weights**-UNFLATTENING).astype(np.float32, order="C")
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        return self._score_among(rows, np.arange(len(self.items_)))
-
-    def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        popular = np.tile(self.popularity_[items], (rows.indptr.size - 1, 1))
+        scores = np.tile(self.popularity_, (rows.indptr.size - 1, 1))
         if not self.head_.size:
-            return popular
-        place, column = (np.full(len(self.items_), -1, dtype=np.int64) for _ in range(2))
-        place[self.head_] = np.arange(self.head_.size)
-        column[items] = np.arange(items.size)
-        liked = self._liked(rows)
-        spoken, spoke = summed_rows(liked.indptr.astype(np.int64), place[liked.indices], self._votes)
+            return scores
+        spoken, spoke = summed_rows(*self._places(rows), self._votes)
         # Below everything of the head, items stand by popularity; somebody who likes nothing of it sees that alone.
-        below = _below_zero(self.popularity_[items])
-        scores = np.where(spoke[:, None], spoken.min(axis=1, keepdims=True, initial=0) - 1 + below, popular)
-        known = column[self.head_] >= 0
-        scores[np.ix_(spoke, column[self.head_[known]])] = spoken[np.ix_(spoke, known)]
+        bottom = spoken[spoke].min(axis=1, keepdims=True, initial=0) - 1
+        scores[spoke] = bottom + below_zero(self.popularity_)
+        scores[np.ix_(spoke, self.head_)] = spoken[spoke]
         return scores
 
-    def _liked(self, rows: csr_array) -> csr_array:
-        """The liked items of histories: those rated from the threshold on, or all where there are no ratings."""
-        if self.threshold_ is None:
-            return rows
-        liked = rows.copy()
-        liked.data = (liked.data >= self.threshold_).astype(np.float64)
-        liked.eliminate_zeros()
-        return liked
+    def _top(
+        self, rows: csr_array, n: int, *, allowed: NDArray[np.bool_], exclude_seen: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The same order without a score for every item of the catalog."""
+        if not exclude_seen:
+            seen_starts, seen = np.zeros(rows.indptr.size, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        else:
+            ordered = rows if rows.has_sorted_indices else rows.sorted_indices()
+            seen_starts, seen = ordered.indptr.astype(np.int64), ordered.indices.astype(np.int32, copy=False)
+        return best_by_votes(
+            *self._places(rows),
+            seen_starts,
+            seen,
+            self._votes if self.head_.size else np.zeros((0, 0), dtype=np.float32),
+            self.head_,
+            np.argsort(-self.popularity_, kind="stable"),
+            self.popularity_,
+            below_zero(self.popularity_),
+            allowed,
+            min(n, len(self.items_)),
+        )
+
+    def _places(self, rows: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the liked items of each history begin, and their places in the head; −1 for items elsewhere."""
+        place = np.full(len(self.items_), -1, dtype=np.int64)
+        place[self.head_] = np.arange(self.head_.size)
+        liked = liked_rows(rows, self.threshold_)
+        return liked.indptr.astype(np.int64), place[liked.indices]
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
         """It ranks; it does not predict ratings."""
@@ -303,63 +307,3 @@ class PrivateRecommender(ReleasedModel):
                 likeness = self._regression[where]
                 scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores
-
-
-_ITEMS = math.sqrt(1 - COUNT_SHARE**2)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What the first release says: how many users, whether tastes pay, which head, how items are weighed."""
-
-    popularity: NDArray[np.float64]
-    users: float
-    strength: float
-    ranking: str
-    head: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    direction: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, noisy: NDArray[np.float64], public: Mapping[str, Any], model: PrivateRecommender) -> _Plan:
-        popularity = noisy[:-1] / _ITEMS
-        users = float(model.users) if model.users is not None else max(1.0, noisy[-1] / float(COUNT_SHARE))
-        strength = users * math.sqrt(Fraction(public["mu_squared"]))
-        size = _head_size(strength, popularity.size, model.head)
-        head = np.sort(np.argsort(-popularity, kind="stable")[:size]).astype(np.int32)
-        # Nothing is as rare as the noise can make it look.
-        known = np.maximum(popularity, public["noise_first"])
-        weights = known**-FLATTENING
-        weights /= weights.mean()
-        direction = known[head] * weights[head]
-        direction /= np.linalg.norm(direction)
-        ranking = "tastes" if strength >= CROSSOVER else "popularity"
-        return cls(popularity, users, strength, ranking, head, weights, direction)
-
-
-def threshold_of(data: Interactions, positive: Rational | None) -> str | None:
-    """The rating from which an item counts as liked, from public facts; None where there are no ratings."""
-    if data.rating is None:
-        return None
-    if positive is not None:
-        return str(as_fraction(positive, "positive"))
-    if data.scale is None:
-        return None
-    low, high = Fraction(data.scale.low), Fraction(data.scale.high)
-    return str(low + (high - low) * 3 / 4)
-
-
-def liked_records(data: Interactions, positive: Rational | None) -> Interactions:
-    """The records that say that an item is liked: each is judged by itself."""
-    threshold = threshold_of(data, positive)
-    if threshold is None or data.rating is None:
-        return data
-    return data.filter(data.rating >= float(Fraction(threshold)), independent=True)
-
-
-def _head_size(strength: float, n_items: int, head: int | None) -> int:
-    return min(n_items, head if head is not None else max(LEAST_HEAD, round(HEAD * math.sqrt(strength))))
-
-
-def _below_zero(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-    return -1 / (1 + np.maximum(popularity, 0)) + 1e-9 * np.minimum(popularity, 0)

@@ -7,16 +7,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import polars as pl
 
 from discreet.data.interactions import Interactions
 from discreet.errors import ReleaseError, UsageError
-from discreet.privacy.bounding import distinct_items, require_catalog
+from discreet.privacy.bounding import require_catalog
 from discreet.privacy.release import Release
 from discreet.recommender import Recommender
 
-__all__ = ["ReleasedModel", "require_named_items", "require_share"]
+__all__ = ["ReleasedModel", "require_named_catalog"]
 
 
 class ReleasedModel(Recommender):
@@ -29,36 +28,25 @@ class ReleasedModel(Recommender):
         """Set everything from the release: post-processing."""
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the release into a folder; it holds nobody's records."""
         self._require_fitted()
         return self.release_.save(folder, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
+        """Read a release and build the model from it."""
         release = Release.load(folder)
         if release.kind != cls.name:
             raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
         settings = {field.name: release.parameters[field.name] for field in fields(cls)}  # type: ignore[arg-type]
-        model = cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()})
+        model = cls(**settings)
         model._build(release)
         model.records_ = None
         return model
 
 
-def require_named_items(data: Interactions, what: str) -> Interactions:
-    """Records with a public catalog whose ids can be written, one of each user and item."""
+def require_named_catalog(data: Interactions, what: str) -> None:
+    """Refuse data without a public catalog, or with ids that cannot be written."""
     require_catalog(data, what)
     if data.items.series.dtype == pl.Object:
         raise UsageError("a saved model names its items: their ids must be numbers or text.")
-    return distinct_items(data)
-
-
-def require_share(value: object, name: str) -> None:
-    if not 0 < value < 1:  # type: ignore[operator]
-        raise UsageError(f"{name} = {value} must be between 0 and 1.")
-
-
-def standardized(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Values with weighted mean 0 and weighted variance 1; all zero where they do not differ."""
-    centered = values - np.average(values, weights=weights)
-    spread = np.sqrt(np.average(centered**2, weights=weights))
-    return centered / spread if spread > 0 else centered

@@ -1,0 +1,208 @@
+"""Slope One beside that of Surprise: time and memory of a fit, and the errors of both on the same held-out ratings.
+
+python benchmarks/slope_one.py                     MovieLens 100K from `make data`, or a synthetic world of its shape
+python benchmarks/slope_one.py --data PATH         any ratings that discreet reads
+python benchmarks/slope_one.py --records 25_000_000 --overlap 10     ours alone, on a large synthetic world
+
+Both learn from the same four fifths of the ratings and predict those of the rest whose user and item they have met (for
+others the two libraries fall back on different means), each in a process of its own and on one thread; Surprise has no
+more. Ours takes the usual form (average="compared"). Times are those of the processor, so that a busy machine counts
+for nothing; memory is the peak during the fit above what was there before it. The exit code is 0 if our fit is at least
+three times as fast and both errors agree to three decimals, 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The peer runs this file, too, in an environment without discreet: it is imported where it is used.
+from neighbors import CACHE, PEERS, PROMPT_RELEASE, THREAD_LIMITS, forget_peak, interpreter, large, peak_memory
+
+OURS, PEER = "discreet", "surprise"
+PEERS[PEER] = [["scikit-surprise", "pandas"]]
+SHAPE = 100_000, 943, 1_682
+GOAL, DECIMALS = 3, 3
+WARM_UP = 2_000
+
+
+class World(NamedTuple):
+    """Ratings to learn from and ratings to predict, as codes."""
+
+    train: dict[str, NDArray[Any]]
+    test: dict[str, NDArray[Any]]
+    low: float
+    high: float
+
+    def warm_up(self) -> World:
+        """A few ratings, to learn from and to predict."""
+        few = {name: column[:WARM_UP] for name, column in self.train.items()}
+        return World(few, few, self.low, self.high)
+
+
+class Job(NamedTuple):
+    """A fit, and predictions of the held-out ratings by what was fitted."""
+
+    fit: Callable[[], Any]
+    predict: Callable[[Any], NDArray[np.float64]]
+
+
+def ours(world: World) -> Job:
+    from discreet.data import Interactions
+    from discreet.pairs import SlopeOne
+
+    # Half stars are steps of one half; whole ratings are multiples of that, too.
+    scale = f"{world.low:g}:{world.high:g}:0.5"
+    columns = {"user_id": world.train["user"], "item_id": world.train["item"], "rating": world.train["rating"]}
+    data = Interactions(columns, items=np.union1d(world.train["item"], world.test["item"]), scale=scale)
+    asked = list(zip(world.test["user"].tolist(), world.test["item"].tolist(), strict=True))
+    return Job(lambda: SlopeOne(average="compared").fit(data), lambda model: model.predict(asked)["score"].to_numpy())
+
+
+def peer(world: World) -> Job:
+    import pandas
+    from surprise import Dataset, Reader, SlopeOne  # pyright: ignore[reportMissingImports]
+
+    frame = pandas.DataFrame({name: world.train[name] for name in ("user", "item", "rating")})
+    reader = Reader(rating_scale=(world.low, world.high))
+    train = Dataset.load_from_df(frame, reader).build_full_trainset()
+    asked = list(zip(world.test["user"].tolist(), world.test["item"].tolist(), strict=True))
+    return Job(lambda: SlopeOne().fit(train), lambda model: np.array([model.predict(u, i).est for u, i in asked]))
+
+
+# One measurement, in a process of its own
+
+
+def measure(who: str, path: Path, repeats: int) -> dict[str, float]:
+    """Best time and peak memory of a fit, and the errors of its predictions."""
+    with np.load(path) as stored:
+        sides = [{n: stored[f"{side}_{n}"] for n in ("user", "item", "rating")} for side in ("train", "test")]
+        world = World(sides[0], sides[1], float(stored["low"]), float(stored["high"]))
+    make = ours if who == OURS else peer
+    few = make(world.warm_up())
+    few.predict(few.fit())
+    job, truth = make(world), world.test["rating"].astype(np.float64)
+    del world, few
+    before, peak, times, model = forget_peak(), 0.0, [], None
+    for _ in range(repeats):
+        model = None
+        begun = time.process_time()
+        model = job.fit()
+        times.append(time.process_time() - begun)
+        peak = peak or peak_memory() - before
+    begun = time.process_time()
+    errors = job.predict(model) - truth
+    return {
+        "fit": min(times),
+        "peak": peak,
+        "predict": time.process_time() - begun,
+        "rmse": float(np.sqrt((errors**2).mean())),
+        "mae": float(np.abs(errors).mean()),
+    }
+
+
+def run(who: str, world: Path, options: argparse.Namespace) -> dict[str, float]:
+    python = interpreter(PEER) if who == PEER else Path(sys.executable)
+    environment = os.environ | dict.fromkeys(THREAD_LIMITS, "1") | PROMPT_RELEASE
+    command = [python, __file__, "--measure", who, "--world", world, "--repeats", options.repeats]
+    done = subprocess.run([str(part) for part in command], env=environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{who} could not be measured:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# The table
+
+
+def compare(data: Any, options: argparse.Namespace) -> bool:
+    """Print the table; whether both goals are met."""
+    from discreet.data import splits
+
+    split = next(splits.k_fold_records(data, 5, seed=7))
+    train, test = split.train, split.test
+    learned, asked = _columns(train, data), _columns(test, data)
+    test = test.filter(np.isin(asked["user"], learned["user"]) & np.isin(asked["item"], learned["item"]))
+    print(f"{data.name}: {len(train):,} ratings to learn from, {len(test):,} to predict, one thread")
+    print(f"{'':<12}{'fit CPU s':>10}{'× ours':>8}{'peak MiB':>10}{'predict CPU s':>15}{'RMSE':>9}{'MAE':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        world = Path(folder) / "world.npz"
+        columns: dict[str, Any] = {
+            f"{side}_{name}": values
+            for side, part in (("train", train), ("test", test))
+            for name, values in _columns(part, data).items()
+        }
+        np.savez(world, low=float(data.scale.low), high=float(data.scale.high), **columns)
+        found = {who: run(who, world, options) for who in (OURS, PEER)}
+    for who, one in found.items():
+        print(
+            f"{who:<12}{one['fit']:>10.3f}{one['fit'] / found[OURS]['fit']:>8.1f}{one['peak'] / 2**20:>10.0f}"
+            f"{one['predict']:>15.2f}{one['rmse']:>9.4f}{one['mae']:>9.4f}"
+        )
+    fast = found[PEER]["fit"] >= GOAL * found[OURS]["fit"]
+    same = all(round(abs(found[PEER][name] - found[OURS][name]), 6) < 10**-DECIMALS / 2 for name in ("rmse", "mae"))
+    print(f"\nat least {GOAL} times as fast as Surprise: {'yes' if fast else 'NO'}")
+    print(f"errors as those of Surprise, to {DECIMALS} decimals: {'yes' if same else 'NO'}")
+    return fast and same
+
+
+def alone(options: argparse.Namespace) -> bool:
+    """Time and memory of a fit on a large world, which Surprise has no room for."""
+    from discreet.pairs import SlopeOne
+
+    _, data = large(options.records)
+    print(f"{len(data):,} ratings, {data.n_users:,} × {data.n_items:,}; pairs with more than {options.overlap} raters")
+    before, begun = forget_peak(), time.process_time()
+    model = SlopeOne(minimum_overlap=options.overlap, head=options.head).fit(data)
+    took = time.process_time() - begun
+    print(f"{took:.1f} CPU s, peak {(peak_memory() - before) / 2**30:.2f} GiB, {model.pairs_.others.size // 2:,} pairs")
+    return True
+
+
+def _columns(part: Any, whole: Any) -> dict[str, NDArray[Any]]:
+    """Codes of the whole, and ratings."""
+    return {
+        "user": whole.users.encode(part.users.series)[part.user],
+        "item": whole.items.encode(part.items.series)[part.item],
+        "rating": part.rating.astype(np.float64),
+    }
+
+
+def chosen_data(path: Path) -> Any:
+    from discreet.data import read, synthetic
+
+    if path.exists():
+        return read(path)
+    records, users, items = SHAPE
+    return synthetic.films(users=users, items=items, records=records, seed=7)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=CACHE / "data" / "ml-100k", help="file or folder")
+    parser.add_argument("--records", type=int, help="ours alone, on a synthetic world of so many ratings")
+    parser.add_argument("--overlap", type=int, default=10, help="of the large world: pairs need more raters than this")
+    parser.add_argument("--head", type=int, help="of the large world: compare so many items only")
+    parser.add_argument("--repeats", type=int, default=3, help="fits; the best one counts")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--world", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.measure:
+        print(json.dumps(measure(options.measure, options.world, options.repeats)))
+        return 0
+    met = alone(options) if options.records else compare(chosen_data(options.data), options)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
