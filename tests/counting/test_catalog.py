@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.counting import discover_items
-from discreet.errors import DataError, UsageError
+from discreet.errors import UsageError
 
 SECRET = "the house at 12 Elm Street"
 
@@ -59,7 +59,16 @@ def test_item_ids_of_a_declared_type() -> None:
     mixed = dc.Interactions([("u", 1), ("u", "2"), ("u", "two"), ("u", (3,))])
     assert mixed.with_item_ids("text").items.ids() == ["1", "2", "two"]
     assert mixed.with_item_ids("number").items.ids() == [1, 2]
-    with pytest.raises(DataError, match="same id"):
-        dc.Interactions([("u", 1), ("u", "1")]).with_item_ids("text")
+    merged = dc.Interactions([("u", 1), ("u", "1"), ("v", "1")]).with_item_ids("text")
+    assert merged.to_frame().rows() == [("u", "1"), ("v", "1")]
     with pytest.raises(UsageError):
         mixed.with_item_ids("color")  # type: ignore[arg-type]
+
+
+def test_one_odd_id_does_not_decide_about_the_others() -> None:
+    """Ids are compared with the catalog one by one: the type of the column is a fact about everybody."""
+    rows = [(f"u{n}", n % 3) for n in range(30)]
+    for odd in ([], [("odd", "abc")], [("odd", 1.5)], [("odd", "1")]):
+        part = dc.Interactions([*rows, *odd]).with_catalog([0, 1, 2], unknown="drop")
+        assert part.records_per_item.tolist() == [10, 10 + (odd == [("odd", "1")]), 10]
+        assert not any(cut.startswith("~") for cut in part.lineage)

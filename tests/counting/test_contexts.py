@@ -147,3 +147,23 @@ def test_values_of_public_facts_are_declared_too() -> None:
     with pytest.raises(UsageError, match="secret"):
         contexts_of(["sex"], data)
     assert contexts_of(["sex=f,m"], data)[0].of_user
+
+
+@pytest.mark.parametrize("odd", [None, 2.5, "x", 3])
+def test_one_odd_value_does_not_change_how_the_others_are_written(odd: object) -> None:
+    """A column of whole numbers becomes one of floats, text or anything by a single value of a single user."""
+    values = [1, 2] * 10
+    plain = dc.Interactions(
+        {"user_id": list(range(20)), "item_id": ["x"] * 20, "device": values}, context=["device"], items=["x"]
+    )
+    mixed = (
+        pl.Series([*values, odd], dtype=pl.Object) if isinstance(odd, str) else pl.Series([*values, odd], strict=False)
+    )
+    more = dc.Interactions(
+        pl.DataFrame({"user_id": list(range(21)), "item_id": ["x"] * 21, "device": mixed}),
+        context=["device"],
+        items=["x"],
+    )
+    context = context_of("device=1,2")
+    assert context.codes(plain).tolist() == context.codes(more).tolist()[:20] == [0, 1] * 10
+    assert context.codes(more)[20] == -1

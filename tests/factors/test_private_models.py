@@ -219,3 +219,11 @@ def test_people_who_like_nothing_are_no_reason_to_stop(kind: type) -> None:
     data = dc.Interactions([(f"u{n}", "x", 1.0) for n in range(30)], items=["x", "y", "z"], scale="1:5")
     model = kind(epsilon=50).fit(data)
     assert model.recommend(["u3"], n=2).height == 2
+
+
+def test_one_rating_is_no_unit_where_records_repeat(tmp_path: Path) -> None:
+    """The latest of several records is kept, so that one more would push another out: 1.6 μ instead of μ."""
+    rows = [("u", "x", 1.0, 1), ("u", "x", 5.0, 2)]
+    data = dc.Interactions(rows, items=["x"], scale="1:5", duplicates="keep")
+    with pytest.raises(UsageError, match="one record of an item"):
+        PrivateRatings(unit="rating").fit(data)

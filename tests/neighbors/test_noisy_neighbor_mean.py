@@ -438,3 +438,14 @@ def test_wrong_data_for_ratings(films: dc.Interactions) -> None:
         rating_level().fit(dc.Interactions(rows, items=[0, 1], scale="1:5", duplicates="keep"))
     with pytest.raises(UsageError, match="from 0 on"):
         rating_level().fit(dc.Interactions(rows, items=[0, 1], scale="-5:5"))
+
+
+def test_what_was_fitted_in_a_sandbox_cannot_be_saved(tmp_path: Path) -> None:
+    from discreet.errors import ReleaseError
+    from discreet.privacy.charging import sandbox
+    from discreet.testing.models import two_tastes
+
+    with sandbox():
+        model = NoisyNeighborMean(epsilon=1, k=3).fit(two_tastes())
+    with pytest.raises(ReleaseError):
+        model.save(tmp_path / "model")

@@ -101,3 +101,11 @@ def test_the_budget_of_a_matrix_is_checked_before(fixed_bits: Callable[[int], No
     gram = BoundedGram((np.zeros((2, 2), dtype=np.int64),), Fraction(1), Fraction(2**120), Unit(), ())
     with pytest.raises(UsageError):
         NormalGramMechanism(Fraction(1, 2**20)).check(gram)
+
+
+def test_an_exchanged_contribution_takes_twice_the_noise() -> None:
+    matrices = (np.zeros((2, 2), dtype=np.int64),)
+    mechanism = NormalGramMechanism(Fraction(1, 4))
+    added = BoundedGram(matrices, Fraction(1), Fraction(10_000), Unit("user"), ())
+    replaced = BoundedGram(matrices, Fraction(1), Fraction(10_000), Unit("user", "replace"), ())
+    assert mechanism.standard_deviation(replaced) == pytest.approx(2 * mechanism.standard_deviation(added))

@@ -248,3 +248,14 @@ def test_models_that_cannot(films: Interactions) -> None:
     unscaled = Interactions([("a", "x", 3.0), ("a", "y", 4.0), ("b", "x", 5.0)], items=["x", "y"])
     with pytest.raises(UsageError, match="range of scores"):
         recommend_privately(KNN(k=1).fit(unscaled), "a", 1)
+
+
+def test_lists_of_another_training_are_not_shown_for_nothing() -> None:
+    """Once lists were paid for, a model fitted on other records must not show theirs on the same ticket."""
+    first, second = (dc.synthetic.films(users=120, items=30, seed=seed) for seed in (1, 2))
+    model = dc.PrivateRatings(epsilon=4).fit(first)
+    lists = ScreenLists(model, k=3, epsilon=2)
+    lists.show("u3")
+    model.fit(second)
+    with pytest.raises(UsageError, match="fitted again"):
+        lists.show("u5")

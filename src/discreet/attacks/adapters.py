@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from discreet.data.interactions import Interactions
-from discreet.errors import MissingExtraError, UsageError
+from discreet.errors import DataError, MissingExtraError, UsageError
 
-__all__ = ["ImplicitModel", "LensKitModel", "SurpriseModel"]
+__all__ = ["ImplicitModel", "LensKitModel", "ScoreModel", "SurpriseModel"]
 
 Pair = tuple[Hashable, Hashable]
 
@@ -176,6 +176,69 @@ class LensKitModel:
             items = self.data_.items.decode(np.asarray(told.ids(), dtype=np.int32))
             tables.append(_ranked(user, items, np.asarray(told.scores())))
         return _stacked(tables)
+
+
+@dataclass
+class ScoreModel:
+    """Anything that scores all items for some users, as the models of RecBole do in ``full_sort_predict``.
+
+    Parameters
+    ----------
+    learn
+        Is handed the records and returns a function from codes of users to scores, a row a user and a column an item;
+        an array, a tensor on the processor, or the rows one after another in one vector. NaN and −∞ stand for none.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=30, items=12, seed=7)
+    >>> def popular(data):
+    ...     return lambda users: np.tile(data.records_per_item, (users.size, 1))
+    >>> ScoreModel(popular).fit(films).recommend(["u1"], n=2)["rank"].to_list()
+    [1, 2]
+    """
+
+    name: ClassVar[str] = "scores"
+
+    learn: Callable[[Interactions], Callable[[Any], Any]]
+
+    def fit(self, data: Interactions) -> Self:
+        """Learn from records."""
+        self.data_ = data
+        self.scores_ = self.learn(data)
+        return self
+
+    def predict(self, pairs: Iterable[Pair]) -> pl.DataFrame:
+        """user_id, item_id, score as it is, which need not be on the scale of the ratings; null where there is none."""
+        asked = list(pairs)
+        data = _fitted(self)
+        if not asked:
+            return _answers([], [])
+        people, row = np.unique(data.users.encode([user for user, _ in asked]), return_inverse=True)
+        scores = self._scored(people)[row, data.items.encode([item for _, item in asked])]
+        return _answers(asked, [float(score) if np.isfinite(score) else None for score in scores])
+
+    def recommend(self, users: Iterable[Hashable], n: int = 10) -> pl.DataFrame:
+        """user_id, item_id, score, rank: the best ``n`` items that a user has not touched."""
+        asked = list(users)
+        data = _fitted(self)
+        codes = data.users.encode(asked)
+        tables = []
+        for user, code, scores in zip(asked, codes, self._scored(codes), strict=True):
+            scores[data.item[data.user == code]] = -np.inf
+            best = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")[:n]
+            best = best[np.isfinite(scores[best])]
+            tables.append(_ranked(user, data.items.decode(best.astype(np.int32)), scores[best]))
+        return _stacked(tables)
+
+    def _scored(self, codes: Any) -> Any:
+        scores = np.array(self.scores_(codes), dtype=np.float64)
+        if scores.size != codes.size * self.data_.n_items:
+            raise DataError(
+                f"{scores.size} scores came for {codes.size} users and {self.data_.n_items} items.",
+                remedy="Return one row a user and one column an item, in the order of the codes.",
+            )
+        return scores.reshape(codes.size, self.data_.n_items)
 
 
 def _load(module: str, extra: str) -> ModuleType:

@@ -5,15 +5,29 @@ References
 C. Clopper, E. Pearson: The use of confidence or fiducial limits illustrated in the case of the binomial. 1934.
 M. Jagielski, J. Ullman, A. Oprea: Auditing differentially private machine learning. NeurIPS 2020.
 J. Dong, A. Roth, W. Su: Gaussian differential privacy. JRSS B 2022.
+M. Bun, T. Steinke: Concentrated differential privacy. TCC 2016.
+T. Steinke, M. Nasr, M. Jagielski: Privacy auditing with one (1) training run. NeurIPS 2023.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from discreet.errors import UsageError
 
-__all__ = ["epsilon_ceiling", "epsilon_lower_bound", "mu_lower_bound", "rate_at_least", "rate_at_most"]
+__all__ = [
+    "epsilon_ceiling",
+    "epsilon_lower_bound",
+    "mu_lower_bound",
+    "one_run_lower_bound",
+    "rate_at_least",
+    "rate_at_most",
+    "rho_lower_bound",
+]
+
+ORDERS = 60
+"""Rényi orders that are tried: each gives a bound that holds, the best is taken."""
 
 
 def rate_at_least(hits: int, runs: int, *, alpha: float) -> float:
@@ -106,6 +120,110 @@ def mu_lower_bound(
     if lowest <= 0 or highest >= 1:
         return 0.0
     return max(0.0, float(norm.ppf(lowest) - norm.ppf(highest)))
+
+
+def rho_lower_bound(
+    true_positives: int,
+    runs_present: int,
+    false_positives: int,
+    runs_absent: int,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> float:
+    """The smallest ρ of (δ-approximate) zero-concentrated differential privacy that the score leaves possible.
+
+    Notes
+    -----
+    With ρ-zCDP the Rényi divergence of order α between the outputs is at most ρα for every α > 1, in both directions.
+    What an attacker decides is post-processing, so the divergence between its two decisions, which are coins of known
+    bias up to their intervals, is at most that, too. With δ the outputs are those of a ρ-zCDP pair but for events of
+    probability δ; the rates are moved by as much as these can explain.
+
+    Examples
+    --------
+    >>> round(rho_lower_bound(900, 1000, 100, 1000), 2)
+    1.51
+    >>> rho_lower_bound(500, 1000, 500, 1000)
+    0.0
+    """
+    import numpy as np
+
+    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence)
+    if not 0 <= delta < 1:
+        raise UsageError(f"delta = {delta} must be at least 0 and below 1.")
+    present, absent = max(0.0, (lowest - delta) / (1 - delta)), min(1.0, highest / (1 - delta))
+    if present <= absent:
+        return 0.0
+    orders = 1 + np.geomspace(1e-6, 1e3, ORDERS)
+    return max(
+        float(np.max(_coin_divergence(first, second, orders) / orders))
+        for first, second in ((present, absent), (1 - absent, 1 - present))
+    )
+
+
+def _coin_divergence(first: float, second: float, orders: Any) -> Any:
+    """Rényi divergences of a coin of bias ``first`` from one of bias ``second``, both strictly between 0 and 1."""
+    import numpy as np
+
+    heads = orders * math.log(first) + (1 - orders) * math.log(second)
+    tails = orders * math.log1p(-first) + (1 - orders) * math.log1p(-second)
+    return np.logaddexp(heads, tails) / (orders - 1)
+
+
+def one_run_lower_bound(
+    correct: int, guesses: int, canaries: int, *, delta: float = 0.0, confidence: float = 0.95
+) -> float:
+    """The smallest epsilon that guesses about many canaries in one fit leave possible.
+
+    Parameters
+    ----------
+    correct, guesses
+        How many guesses were right, of how many. The attacker may abstain for the other canaries.
+    canaries
+        How many were put in or left out by independent fair coins.
+
+    Notes
+    -----
+    Under ε the number of correct guesses is stochastically at most binomial with success e^ε/(1 + e^ε); δ adds at most
+    2mδ·max over i of P[v − i ≤ B < v]/i to the probability of v correct guesses about m canaries (the main theorem of
+    Steinke, Nasr and Jagielski).
+
+    Examples
+    --------
+    >>> round(one_run_lower_bound(95, 100, 1000), 2)
+    2.17
+    >>> one_run_lower_bound(50, 100, 1000)
+    0.0
+    """
+    if not 0 <= correct <= guesses <= canaries or guesses < 1:
+        raise UsageError(f"{correct} right of {guesses} guesses about {canaries} canaries are not possible.")
+    if not 0 < confidence < 1 or not 0 <= delta < 1:
+        raise UsageError("confidence must be between 0 and 1, and delta at least 0 and below 1.")
+    alpha = 1 - confidence
+    low, high = 0.0, 1.0
+    if _one_run_chance(correct, guesses, canaries, 0.0, delta) >= alpha:
+        return 0.0
+    while _one_run_chance(correct, guesses, canaries, high, delta) < alpha:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        refuted = _one_run_chance(correct, guesses, canaries, middle, delta) < alpha
+        low, high = (middle, high) if refuted else (low, middle)
+    return low
+
+
+def _one_run_chance(correct: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+    """How likely so many correct guesses are at most under (ε, δ)."""
+    import numpy as np
+    from scipy.stats import binom
+
+    success = 1 / (1 + math.exp(-epsilon))
+    chance = float(binom.sf(correct - 1, guesses, success))
+    if delta and correct:
+        below = np.cumsum(binom.pmf(np.arange(correct - 1, -1, -1), guesses, success))
+        chance += 2 * canaries * delta * float(np.max(below / np.arange(1, correct + 1)))
+    return min(1.0, chance)
 
 
 def _rates(hits: int, runs: int, false_hits: int, runs_absent: int, confidence: float) -> tuple[float, float]:

@@ -10,10 +10,12 @@ import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text, working
 from discreet.cli.options import AsJson, Column, DataPath, Duplicates, Format, Scale, read_interactions
+from discreet.cli.progress import progressing
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.attacks import AttackReport, SybilAttack
+    from discreet.attacks import AttackReport, LinearReport, SybilAttack
+    from discreet.data import Interactions
 
 __all__ = ["attack"]
 
@@ -23,7 +25,9 @@ USERS_ARE_NEIGHBORS = ("noisy-neighbor-mean",)
 
 def attack(
     data: DataPath,
-    attack: Annotated[str, typer.Option("--attack", help="sybil, or beta-sybil (more and more sybils).")] = "sybil",
+    attack: Annotated[
+        str, typer.Option("--attack", help="sybil, beta-sybil (more and more sybils), or lia.")
+    ] = "sybil",
     against: Annotated[
         str, typer.Option("--against", metavar="MODEL,…", help="Models by name; also implicit, lenskit, surprise.")
     ] = "knn,npns,pncf,ppns,private-item-knn",
@@ -63,19 +67,27 @@ def attack(
     from users' plain ratings here (all users are candidates), the setting that the published attacks are about.
     Nothing is charged to a ledger: the answer is for the owner of the data.
 
+    The linear attack, lia, knows everything but one rating of a target (or whether one record is there) and solves for
+    it: from what the target is shown, and from what others are. Its options are --targets, --epsilon, --delta, --seed.
+
     [bold]Example[/bold], from nothing:
 
         discreet data generate films --seed 7 --out films.parquet
         discreet attack films.parquet --attack sybil --against knn,ppns,private-item-knn --known 8
+        discreet attack films.parquet --attack lia --against slope-one,private-slope-one
     """
+    if attack == "lia":
+        _linear(
+            read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates),
+            {name: _plain_factory(name, epsilon=epsilon, delta=delta)() for name in _names(against)},
+            targets=targets if not target else None,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
     game = _game(attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees)
     settings = {"k": k, "beta": beta, "similarity": similarity, "shrinkage": shrinkage}
-    models = {
-        name: _factory(name, epsilon=epsilon, delta=delta, **settings)
-        for name in dict.fromkeys(part.strip() for part in against.split(",") if part.strip())
-    }
-    if not models:
-        raise UsageError("which models are to be attacked?", remedy="Give --against knn,ppns,private-item-knn.")
+    models = {name: _factory(name, epsilon=epsilon, delta=delta, **settings) for name in _names(against)}
     records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
     wanted = targets if not target else [_user(records.users, name) for name in target]
     reports = []
@@ -89,6 +101,28 @@ def attack(
     _say(report)
 
 
+def _names(against: str) -> list[str]:
+    """The models that are named, each once."""
+    names = list(dict.fromkeys(part.strip() for part in against.split(",") if part.strip()))
+    if not names:
+        raise UsageError("which models are to be attacked?", remedy="Give --against knn,ppns,private-item-knn.")
+    return names
+
+
+def _linear(records: Interactions, models: dict[str, Any], *, targets: int | None, seed: int, as_json: bool) -> None:
+    """Play the linear attack and say what it got."""
+    from discreet.attacks import linear_attack
+
+    if targets is None:
+        raise UsageError("the linear attack draws its targets.", remedy="Give --targets N instead of --target.")
+    with progressing("linear attack") as progress:
+        report = linear_attack(models, records, targets=targets, seed=seed, progress=progress)
+    if as_json:
+        answer_json(report.to_json())
+    else:
+        _say_linear(report)
+
+
 def _game(name: str, *, beta: int, **settings: Any) -> SybilAttack:
     from discreet.attacks import BetaSybilAttack, SybilAttack
 
@@ -96,7 +130,7 @@ def _game(name: str, *, beta: int, **settings: Any) -> SybilAttack:
         return SybilAttack(**settings)
     if name == "beta-sybil":
         return BetaSybilAttack(**settings, beta=beta)
-    raise UsageError(f"there is no attack {name!r}.", remedy="Choose sybil or beta-sybil.")
+    raise UsageError(f"there is no attack {name!r}.", remedy="Choose sybil, beta-sybil or lia.")
 
 
 def _factory(
@@ -134,10 +168,32 @@ def _factory(
     return lambda: kind(**{key: value for key, value in given.items() if key in names})
 
 
+def _plain_factory(name: str, *, epsilon: str, delta: str) -> Callable[[], Any]:
+    """What makes a model in its own setting, with a budget where it has one."""
+    from discreet.recommender import model_class
+
+    kind = model_class(name)
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    given = {"epsilon": epsilon, "delta": delta}
+    return lambda: kind(**{key: value for key, value in given.items() if key in names})
+
+
 def _user(users: Any, name: str) -> Any:
     """A user as the data name them: a number where ids are numbers."""
     number = name.lstrip("-").isdecimal() and name not in users
     return int(name) if number else name
+
+
+def _say_linear(report: LinearReport) -> None:
+    names = report.headings()
+    answer_table(
+        "What the linear attack learns about one secret of a person", names, report.cells(), numbers=names[3:8]
+    )
+    answer_text(
+        f"right: share of {report.rows[0].games} games in which the secret was guessed, with its interval; blind: what "
+        "a guess without any answer gets; at most: what the model's proved promise leaves to any attacker who sees "
+        "what others are shown. No promise covers one's own screen: it is made from one's own records."
+    )
 
 
 def _say(report: AttackReport) -> None:

@@ -47,9 +47,12 @@ RecordsPath = Annotated[
 def fit(
     data: DataPath,
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
-    model: Annotated[str, typer.Option("--model", help="Which model; they are named above.")] = ("private-item-knn"),
+    model: Annotated[str, typer.Option("--model", help="Which model; they are named above.")] = "private-recommender",
     epsilon: Annotated[str | None, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="The delta that goes with it.")] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="What is protected, where a model offers it: user or rating.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the model; repeatable.")
     ] = None,
@@ -69,16 +72,17 @@ def fit(
 ) -> None:
     """Fit a recommender.
 
-    Models: private-item-knn (proved, recommended), shrunk-pncf and noisy-neighbor-mean (proved); as published: knn,
-    uniform-neighbors, npns, naive-exponential, pncf, ppns.
+    Proved: private-recommender (rankings; the default), private-ratings (predicted ratings), private-item-knn,
+    shrunk-pncf, noisy-neighbor-mean, context-popularity, dp-als. As published: pncf, ppns, npns, naive-exponential,
+    uniform-neighbors. Without privacy: knn, ease, als, popularity, biases.
 
     [bold]Example[/bold]:
 
         discreet data generate films --seed 7 --out films.parquet
-        discreet fit films.parquet --model private-item-knn --epsilon 1 --delta 1e-6 --no-ledger --out model/
+        discreet fit films.parquet --epsilon 1 --delta 1e-6 --no-ledger --out model/
         discreet recommend model/ --user u17 -n 10
     """
-    recommender = _model(model, {"epsilon": epsilon, "delta": delta}, option or [])
+    recommender = _model(model, {"epsilon": epsilon, "delta": delta, "unit": unit}, option or [])
     book = ledger_at(ledger, unbooked=no_ledger)
     target = target_for(out, overwrite=overwrite)
     reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}

@@ -21,7 +21,7 @@ from discreet.data.calendar import HOURS, WEEKDAYS, hour_of, weekday_of
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
-__all__ = ["Context", "context_of", "contexts_of"]
+__all__ = ["Context", "as_written", "context_of", "contexts_of"]
 
 CALENDAR = {"weekday": (WEEKDAYS, weekday_of), "hour": (HOURS, hour_of)}
 """Contexts that follow from the time of a record, unless the data have a column of that name."""
@@ -162,10 +162,9 @@ def _places(column: pl.Series, context: Context) -> NDArray[np.signedinteger[Any
     Both are tried for every value alone. To decide by the type of the column would let one odd value of one user move
     everybody's.
     """
-    written = column.cast(pl.String, strict=False)
-    codes = written.replace_strict(
-        list(context.values), list(range(len(context.values))), default=-1, return_dtype=pl.Int32
-    )
+    written = as_written(column)
+    declared = as_written(pl.Series(context.values, dtype=pl.String)).to_list()
+    codes = written.replace_strict(declared, list(range(len(declared))), default=-1, return_dtype=pl.Int32)
     places = codes.fill_null(-1).to_numpy().astype(context.dtype)
     bands = [_band(value) for value in context.values]
     if any(bands):
@@ -174,6 +173,18 @@ def _places(column: pl.Series, context: Context) -> NDArray[np.signedinteger[Any
             if band is not None:
                 places[(numbers >= band[0]) & (numbers < band[1]) & (places < 0)] = place
     return places
+
+
+def as_written(column: pl.Series) -> pl.Series:
+    """Values as text, each by itself: 1, 1.0 and "1.0" are all written "1", whatever the type of the column is.
+
+    The type follows from everybody's values; one user's 2.5 among whole numbers must not change how the others' are
+    written.
+    """
+    if column.dtype == pl.Object:
+        column = pl.Series([None if value is None else str(value) for value in column], dtype=pl.String)
+    written = column.cast(pl.String, strict=False)
+    return written.str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "${1}")
 
 
 def _band(value: str) -> tuple[float, float] | None:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import polars as pl
 
+from discreet.counting.contexts import as_written
 from discreet.counting.stream_folder import read_state, table_as_bytes, table_of_bytes, write_state
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
@@ -241,7 +242,10 @@ class StreamingBound:
         ).to_frame()
         if pl.Object in (frame["user_id"].dtype, frame["item_id"].dtype):
             raise UsageError("a stream is kept in plain files: ids must be numbers or text.")
-        return frame
+        # Context values are kept as they are written: in the types of the first batch, whoever came first would decide
+        # how the values of later users are stored. An Enum is a declared type.
+        plain = [name for name in self.context if not isinstance(frame[name].dtype, pl.Enum)]
+        return frame.with_columns(as_written(frame[name]).alias(name) for name in plain)
 
     def _drawn(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The batch with its keys, and in the types of what is held."""

@@ -316,12 +316,16 @@ def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray
 
 
 def id_as_text(value: object) -> str | None:
-    """Whole numbers and text as text; None for any other id."""
+    """Whole numbers and text as text; None for any other id. 1 and 1.0 are the same number."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
 
 
 def id_as_number(value: object) -> int | None:
-    """Whole numbers, and text that is one, as numbers; None for any other id."""
+    """Whole numbers, and text that is one, as numbers; None for any other id. 1 and 1.0 are the same number."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and str(int(value)) == value:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None

@@ -372,6 +372,14 @@ class Interactions:
         catalog, table = (seen, None) if isinstance(items, str) else side_table(items, item, what="item")
         if catalog is None:
             raise UsageError("there is no catalog in None.", remedy='Give the ids, a table, or "observed".')
+        if unknown == "drop" and seen.series.dtype != catalog.series.dtype and len(catalog):
+            # The type of the ids follows from everybody's records. Each is written in the catalog's own type by itself,
+            # so that one odd id of one user does not decide about the others'.
+            if catalog.series.dtype not in (pl.String, pl.Int64):
+                raise UsageError("ids of this catalog are neither numbers nor text.", remedy="Give them as text.")
+            written = self.with_item_ids("text" if catalog.series.dtype == pl.String else "number")
+            if written.items.series.dtype == catalog.series.dtype:
+                return written.with_catalog(items, item=item, unknown="drop")
         known = catalog.encode(seen.series, unknown="mark" if unknown == "drop" else "error") >= 0
         if not known.all():
             return self.filter(known[codes], independent=True).with_catalog(items, item=item)
@@ -403,18 +411,23 @@ class Interactions:
         known = np.array([i is not None for i in rewritten], dtype=bool)
         part = self if known.all() else self.filter(known[self.item], independent=True)
         translation = dict(zip(self.items.ids(), rewritten, strict=True))
-        names = [translation[i] for i in part.items.ids()]
-        ids = IdMap(pl.Series(names, dtype=pl.String if kind == "text" else pl.Int64), what="item")
-        if len(ids) != len(names):
-            raise DataError(f"two items have the same id as {kind}.", remedy="Rename one of them.")
-        codes = ids.encode(pl.Series(names, dtype=ids.series.dtype))
+        names = pl.Series([translation[i] for i in part.items.ids()], dtype=pl.String if kind == "text" else pl.Int64)
+        ids = IdMap(names.drop_nulls(), what="item")
+        # Items of a public catalog that have no such id have no records either; any code will do for them.
+        known_names = names.fill_null("" if kind == "text" else 0)
+        codes = np.maximum(ids.encode(known_names, unknown="mark"), 0)
         twin = part._copy()
         twin._set_columns(
             part.users, ids, part.user, codes[part.item], part.rating, part.timestamp, part.context, part.scale
         )
-        twin.lineage = cut_from(part, independent=True)
         if part.item_table is not None:
-            twin.item_table = part.item_table[np.argsort(codes)]
+            first = np.full(len(ids), -1, dtype=np.int64)
+            known_codes = np.flatnonzero(names.is_not_null().to_numpy())
+            first[codes[known_codes][::-1]] = known_codes[::-1]
+            twin.item_table = part.item_table[first]
+        # 1 and "1" have become one item: whoever had records of both has several of one now.
+        twin._settle_duplicates("keep" if self.may_repeat else "last")
+        twin.lineage = cut_from(part, independent=True)
         return twin
 
     def emptied(self) -> Interactions:

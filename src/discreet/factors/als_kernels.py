@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 __all__ = ["all_scores", "fixed_normals", "ridge_rows"]
 
 
-@njit(parallel=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(parallel=True, cache=True)
 def ridge_rows(
     starts: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -54,7 +54,7 @@ def ridge_rows(
     return solutions
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@njit(cache=True)
 def _applied(
     first: int,
     last: int,

@@ -111,6 +111,12 @@ class PrivateRatings(ReleasedModel):
             raise UsageError(
                 "predicted ratings need ratings on a public scale.", remedy='Declare it: Interactions(…, scale="1:5").'
             )
+        if self.unit == "rating" and data.may_repeat:
+            # Of several records of one item only one is kept: one more could push another out.
+            raise UsageError(
+                "where one rating is the unit, a user has one record of an item at most.",
+                remedy="Read the data with duplicates='error' or 'last'.",
+            )
         records = require_named_items(data, "predicted ratings")
         release_of = self._by_user if self.unit == "user" else self._by_record
         sums = popularity_sums(records) if self.unit == "user" else record_sums(records)

@@ -282,7 +282,7 @@ class NoisyNeighborMean(AskedModel):
         with self._lock:
             parameters = {**self.release_.parameters, "asked": self.asked_}
             parts = {**self.release_.parts, "answers": answers_table(self._answers)}
-            release = Release(self.name, self.release_.guarantee, self.name, parameters, parts, self.release_.dataset)
+            release = replace(self.release_, parameters=parameters, parts=parts, id="")
         return release.save(folder, overwrite=overwrite)
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import PrivacyError
@@ -12,7 +13,9 @@ from discreet.privacy.guarantees import Guarantee, Standing
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Dataset, Ledger
 
-__all__ = ["Charge", "charged", "require_allowed"]
+__all__ = ["Charge", "charged", "in_sandbox", "require_allowed", "sandbox"]
+
+_SANDBOX: ContextVar[bool] = ContextVar("discreet_sandbox", default=False)
 
 
 class Charge(Protocol):
@@ -35,6 +38,11 @@ def charged(
 
     A release that was not booked keeps its guarantee, but what several of them add up to is the caller's to know.
     """
+    if ledger is not None and in_sandbox():
+        raise PrivacyError(
+            "inside a sandbox there is no book to charge: what is made there cannot leave it.",
+            remedy="Fit outside of the sandbox, or without a ledger.",
+        )
     if ledger is None:
         require_allowed(guarantee, allow_refuted=allow_refuted)
         yield _Unbooked()
@@ -43,6 +51,30 @@ def charged(
         data, guarantee, mechanism=mechanism, parameters=parameters, allow_refuted=allow_refuted
     ) as spend:
         yield spend
+
+
+@contextmanager
+def sandbox() -> Iterator[None]:
+    """A place to fit models for an audit: no ledger can be charged in it, and no release made in it can be saved.
+
+    Examples
+    --------
+    >>> with sandbox():
+    ...     in_sandbox()
+    True
+    >>> in_sandbox()
+    False
+    """
+    token = _SANDBOX.set(True)
+    try:
+        yield
+    finally:
+        _SANDBOX.reset(token)
+
+
+def in_sandbox() -> bool:
+    """Whether the code that asks runs inside a sandbox."""
+    return _SANDBOX.get()
 
 
 def require_allowed(guarantee: Guarantee, *, allow_refuted: bool) -> None:

@@ -114,7 +114,8 @@ class NormalGramMechanism:
 
     def deviations(self, gram: BoundedGram) -> tuple[Fraction, Fraction]:
         """Standard deviations on the diagonal and off it, in grid steps."""
-        variance = gram.frobenius_squared / self.mu_squared
+        # Where one contribution is exchanged for another the difference is at most twice as long.
+        variance = gram.frobenius_squared * (4 if gram.exchanged else 1) / self.mu_squared
         return _deviation(variance), _deviation(variance / 2)
 
     def check(self, gram: BoundedGram) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy import entropy
+from discreet.privacy.charging import in_sandbox
 from discreet.privacy.guarantees import Guarantee
 
 __all__ = ["Release"]
@@ -60,6 +61,8 @@ class Release:
         UTC time.
     version : str
         Version of discreet that made it.
+    sandboxed : bool
+        Whether it was made for an audit, inside a sandbox: nothing was charged for it, so it cannot be saved.
     """
 
     kind: str
@@ -72,6 +75,7 @@ class Release:
     version: str = field(default_factory=lambda: _version())
     nonce: str = field(default_factory=lambda: _token(16))
     id: str = ""
+    sandboxed: bool = field(default_factory=in_sandbox)
 
     def __post_init__(self) -> None:
         for name in self.parts:
@@ -105,6 +109,11 @@ class Release:
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release into a folder: aside first, then renamed, so that it is there whole or not at all."""
+        if self.sandboxed:
+            raise ReleaseError(
+                "this release was made in the sandbox of an audit, where nothing is charged; it cannot be saved.",
+                remedy="Fit again outside of the audit, with a ledger.",
+            )
         target = Path(folder)
         if target.exists() and not overwrite:
             raise ReleaseError(f"{target} is there already.", remedy="Choose another folder, or overwrite=True.")
@@ -135,6 +144,7 @@ class Release:
                 version=manifest["version"],
                 nonce=manifest["nonce"],
                 id=manifest["id"],
+                sandboxed=False,
             )
         except ReleaseError:
             raise

@@ -19,6 +19,7 @@ STUDIES = {
     "twins": "discreet.studies.twins:run",
     "sampling": "discreet.studies.sampling:run",
     "frontier": "discreet.studies.frontier:run",
+    "slope-one": "discreet.studies.slope_one:run",
     "subsets": "discreet.studies.subsets:run",
 }
 

@@ -28,6 +28,7 @@ from discreet.recommender import Recommender
 from discreet.subsets.accounting import Sampler
 from discreet.subsets.samplers import RowSampler, sampler_class
 from discreet.subsets.score_rows import ScoreRows
+from discreet.subsets.training import Training
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
@@ -146,6 +147,7 @@ class ScreenLists:
     ledger: Ledger | None = None
     _rows: ScoreRows = field(init=False, repr=False)
     _sampler: RowSampler = field(init=False, repr=False)
+    _training: Training = field(init=False, repr=False)
     _drawn: dict[Hashable, ScreenList] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
 
@@ -159,6 +161,7 @@ class ScreenLists:
         )
         sampler.slope(rows.codes.size)
         _check_order(self.order, self.sampler)
+        object.__setattr__(self, "_training", Training.of(self.model))
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_sampler", sampler)
 
@@ -196,6 +199,11 @@ class ScreenLists:
             return [self._drawn[user] for user in wanted]
 
     def _draw(self, users: list[Hashable]) -> None:
+        if not self._training.same(Training.of(self.model)):
+            raise UsageError(
+                "the model was fitted again, or got other records, after these lists were begun.",
+                remedy="Begin new ones: ScreenLists(model, …). They are charged to the records that they show.",
+            )
         rows = self._rows.of_users(users)
         promise = self.guarantee
         with self._charged(promise, len(users)) as charge:

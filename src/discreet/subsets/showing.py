@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from discreet.privacy.numbers import Rational
 from discreet.recommender import Recommender
 from discreet.subsets.accounting import Sampler
 from discreet.subsets.onlookers import Order, Protects, ScreenList, ScreenLists
+from discreet.subsets.training import Training
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
@@ -96,8 +96,8 @@ def recommend_privately(
 
 def _kept(model: Recommender, wanted: dict[str, Any]) -> ScreenLists:
     """The lists of this training and these settings; those of earlier trainings are forgotten."""
-    kept: list[tuple[_Training, dict[str, Any], ScreenLists]] = vars(model).setdefault("_screen_lists", [])
-    training = _Training.of(model)
+    kept: list[tuple[Training, dict[str, Any], ScreenLists]] = vars(model).setdefault("_screen_lists", [])
+    training = Training.of(model)
     kept[:] = [entry for entry in kept if entry[0].same(training)]
     for _, settings, lists in kept:
         if settings == wanted:
@@ -105,22 +105,3 @@ def _kept(model: Recommender, wanted: dict[str, Any]) -> ScreenLists:
     lists = ScreenLists(model, **wanted)
     kept.append((training, wanted, lists))
     return lists
-
-
-@dataclass(frozen=True, eq=False)
-class _Training:
-    """What changes when a model is fitted again or gets other records.
-
-    All of it is public, unlike scores: a list that was drawn anew because *scores* changed would tell that they did.
-    """
-
-    parts: tuple[Any, ...]
-    config: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: Recommender) -> _Training:
-        parts = tuple(getattr(model, name, None) for name in ("items_", "guarantee_", "records_", "release_"))
-        return cls(parts, model.config())
-
-    def same(self, other: _Training) -> bool:
-        return all(a is b for a, b in zip(self.parts, other.parts, strict=True)) and self.config == other.config

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from discreet.studies.frontier.contestants import BIASES, BY_RATING, COMPETITOR, FEATURED, POPULAR, RATINGS
+import polars as pl
+
+from discreet.studies.frontier.contestants import BIASES, BY_RATING, COMPETITOR, FEATURED, RATINGS
+from discreet.studies.frontier.measuring import RANKING_METRICS
 from discreet.studies.frontier.results import RECALL, Results
 from discreet.studies.frontier.setting import MAIN, TUNED
-from discreet.studies.frontier.targets import targets_table
+from discreet.studies.frontier.targets import UNMEASURED, targets_table
 
 __all__ = ["findings"]
 
@@ -37,24 +40,23 @@ def _targets(results: Results) -> str:
         return "Targets were set for MovieLens 1M alone; these are other data, and there is none to meet."
     said = []
     for stage, what in (("target", "targets"), ("beyond", "marks beyond the targets")):
-        part = table.filter(stage=stage)
-        measured = part.filter(part["met"] != "not measurable here")
-        met = measured.filter(met="yes").height
-        said.append(f"Of {measured.height} {what} that can be measured here, {met} are met.")
-        missed = [f"{m} of {n} at ε = {e}, {v:.4f} against {t}" for n, m, e, v, t in _rows(measured.filter(met="NO"))]
-        if missed:
-            said.append(f"Missed: {'; '.join(missed)}.")
-    left = table.height - table.filter(table["met"] != "not measurable here").height
+        measured = table.filter((pl.col("stage") == stage) & (pl.col("met") != UNMEASURED))
+        missed = measured.filter(met="NO")
+        said.append(
+            f"Of {measured.height} {what} that can be measured here, {measured.height - missed.height} are met."
+        )
+        said += [
+            f"{row['model']} misses one at ε = {row['ε']}: its {row['metric']} is {row['measured']:.4f}, "
+            f"asked for is {row['target']}."
+            for row in missed.iter_rows(named=True)
+        ]
+    left = table.filter(met=UNMEASURED).height
     if left:
         said.append(
             f"{left} more ask for public genres and years, which this copy of the records comes without: they are not "
             "measured, and nothing is said about them."
         )
     return " ".join(said)
-
-
-def _rows(table):  # type: ignore[no-untyped-def]
-    return table.select("model", "metric", "ε", "measured", "target").iter_rows()
 
 
 def _share(results: Results) -> str:
@@ -100,24 +102,17 @@ def _features(results: Results) -> str:
 
 
 def _crossover(results: Results) -> str:
-    place = results.crossover()
-    behind = [e for e in results.epsilons if not _ahead(results, e)]
-    text = f"Against private popularity with the same budget, {MAIN} "
+    said = [f"by {metric} {_from_where(results, metric)}" for metric in RANKING_METRICS[:2]]
+    return f"{MAIN} against private popularity with the same budget: {'; '.join(said)}."
+
+
+def _from_where(results: Results, metric: str) -> str:
+    place, worst = results.crossover(metric), min(results.gain(e, metric) for e in results.epsilons)
     if place is None:
-        return f"{text}is not ahead at any of these budgets: there are too few users for tastes."
-    text += f"is ahead from users × μ = {place:,.0f} on"
-    if behind:
-        worst = min(_gain(results, e) for e in behind)
-        text += f"; where it is not (ε = {', '.join(f'{e:g}' for e in behind)}), it is behind by {-worst:.3f} at most"
-    return f"{text}."
-
-
-def _gain(results: Results, epsilon: float) -> float:
-    return results.ranking.mean(MAIN, epsilon, RECALL) - results.ranking.mean(POPULAR, epsilon, RECALL)
-
-
-def _ahead(results: Results, epsilon: float) -> bool:
-    return _gain(results, epsilon) > 0
+        return f"popularity is ahead at the largest budget, and at worst by {-worst:.3f}"
+    if place == 0:
+        return f"it is ahead at every budget here, from users × μ = {results.strength(results.epsilons[0]):,.0f} up"
+    return f"it is ahead from users × μ = {place:,.0f} on, and behind by {-worst:.3f} at most below that"
 
 
 def _tail(results: Results) -> str:
@@ -141,8 +136,8 @@ def _ratings(results: Results) -> str:
     better = [e for e, error in zip(results.epsilons, errors, strict=True) if error <= plain]
     said = (
         f"from ε = {better[0]:g} on it errs less than exact offsets do"
-        if better and better == [e for e in results.epsilons if e >= better[0]]
-        else "it never errs less than exact offsets do at all larger budgets"
+        if better and better == results.epsilons[-len(better) :]
+        else "it does not err less than exact offsets do, not even at the largest of these budgets"
     )
     references = ", ".join(f"{name} {measured.mean(name, None, 'RMSE'):.4f}" for name in results.references(measured))
     weaker = [measured.mean(f"{RATINGS}, {BY_RATING}", e, "RMSE") for e in results.epsilons]

@@ -23,7 +23,7 @@ from discreet.recommender import Recommender
 from discreet.studies.frontier.contestants import Contestant
 from discreet.studies.frontier.setting import Setting
 
-__all__ = ["RANKING_METRICS", "RATING_METRICS", "Measured", "measure_rankings", "measure_ratings"]
+__all__ = ["RANKING_METRICS", "RATING_METRICS", "Measured", "Row", "measure_rankings", "measure_ratings"]
 
 LISTED = 100
 RANKING_METRICS = ("recall@20", "nDCG@100", "catalog@20", "popularity@20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,14 +107,20 @@ class Results:
             return Collapse(float("nan"), float("nan"), 0)
         return Collapse(float(np.mean(along)), float(np.mean(beside)), len(along))
 
-    def crossover(self) -> float | None:
-        """Users × μ from which tastes beat popularity by recall, on the line through the points; None if nowhere."""
-        ahead = [self.ranking.mean(MAIN, e, RECALL) - self.ranking.mean(POPULAR, e, RECALL) for e in self.epsilons]
-        places = np.log([self.strength(epsilon) for epsilon in self.epsilons])
-        last = max((i for i, gain in enumerate(ahead) if gain <= 0), default=-1)
+    def gain(self, epsilon: float, metric: str = RECALL) -> float:
+        """How far PrivateRecommender is ahead of private popularity with the same budget."""
+        return self.ranking.mean(MAIN, epsilon, metric) - self.ranking.mean(POPULAR, epsilon, metric)
+
+    def crossover(self, metric: str = RECALL) -> float | None:
+        """Users × μ from which tastes beat popularity, on the line through the points.
+
+        None if they are behind at the largest budget; 0 if they are ahead at all.
+        """
+        ahead = [self.gain(epsilon, metric) for epsilon in self.epsilons]
+        last = max((place for place, gain in enumerate(ahead) if gain <= 0), default=-1)
+        if last < 0:
+            return 0.0
         if last == len(ahead) - 1:
             return None
-        if last < 0:
-            return float(np.exp(places[0]))
-        along = ahead[last] / (ahead[last] - ahead[last + 1])
-        return float(np.exp(places[last] + along * (places[last + 1] - places[last])))
+        left, right = (math.log(self.strength(self.epsilons[place])) for place in (last, last + 1))
+        return math.exp(left + ahead[last] / (ahead[last] - ahead[last + 1]) * (right - left))

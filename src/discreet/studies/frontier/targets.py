@@ -11,7 +11,10 @@ from discreet.studies.frontier.results import Results
 from discreet.studies.frontier.setting import MAIN
 from discreet.studies.published import published
 
-__all__ = ["targets_table"]
+__all__ = ["UNMEASURED", "targets_table"]
+
+UNMEASURED = "not measured"
+"""The verdict where records lack what a target asks for."""
 
 
 def targets_table(results: Results) -> pl.DataFrame | None:
@@ -43,5 +46,5 @@ def targets_table(results: Results) -> pl.DataFrame | None:
 
 def _verdict(metric: str, value: float, bound: float) -> str:
     if math.isnan(value):
-        return "not measurable here"
+        return UNMEASURED
     return "yes" if (value <= bound if metric == "RMSE" else value >= bound) else "NO"
