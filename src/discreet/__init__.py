@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import attacks, counting, evaluation, neighbors, testing
+    from discreet import attacks, counting, evaluation, factors, neighbors, pairs, studies, subsets, testing
     from discreet.attacks.audit.engine import audit
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
     from discreet.studies import study
+    from discreet.subsets import recommend_privately
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,10 @@ _HOMES = {
     "evaluation": "discreet.evaluation",
     "factors": "discreet.factors",
     "study": "discreet.studies",
+    "pairs": "discreet.pairs",
+    "subsets": "discreet.subsets",
+    "studies": "discreet.studies",
+    "recommend_privately": "discreet.subsets",
     "testing": "discreet.testing",
 }
 
@@ -74,10 +79,15 @@ __all__ = [
     "counting",
     "evaluate",
     "evaluation",
+    "factors",
     "neighbors",
+    "pairs",
     "read",
+    "recommend_privately",
     "splits",
+    "studies",
     "study",
+    "subsets",
     "synthetic",
     "testing",
 ]

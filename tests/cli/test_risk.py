@@ -36,7 +36,9 @@ def test_the_curve_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None
     assert "<svg" in page
     assert "<script" not in page
     assert (tmp_path / "kept" / "risk.png").read_bytes().startswith(b"\x89PNG")
-    assert len((tmp_path / "kept" / "risk.csv").read_text().splitlines()) == 1 + 2 * 5  # four, and the one that was asked for
+    assert (
+        len((tmp_path / "kept" / "risk.csv").read_text().splitlines()) == 1 + 2 * 5
+    )  # four, and the one that was asked for
     refused = run("risk", "films.parquet", *asked, *FEW)
     assert refused.returncode == 1
     assert "--overwrite" in refused.stderr

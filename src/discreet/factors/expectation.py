@@ -8,7 +8,7 @@ __all__ = ["expected_share"]
 
 # Recall@20 of PrivateRecommender over that of EASE on MovieLens 1M, strong generalization, mean of three splits, at
 # ε = 0.25, 0.5, 1, 2, 4, 8, 20 and δ = 10⁻⁵: `discreet study frontier --data ml-1m` prints the table.
-CURVE = ((409, 0.535), (772, 0.619), (1456, 0.727), (2723, 0.791), (5022, 0.870), (9047, 0.923), (18721, 0.961))
+CURVE = ((409, 0.53), (772, 0.62), (1456, 0.73), (2723, 0.79), (5022, 0.87), (9046, 0.92), (18722, 0.96))
 
 
 def expected_share(strength: float) -> float:

@@ -36,6 +36,8 @@ EPSILONS = (
 
 AVERAGING = "who uses all answers of a person and keeps to the scale"
 ONE_ANSWER = "who uses one answer, as published"
+ALL_ESTIMATES = "who uses all answers of a person"
+ONE_ESTIMATE = "who uses the most telling answer"
 
 PURCHASES, ROUNDS = 300, 50
 """Where the risk has to be drawn: how many purchases are guessed, and how often each."""
@@ -78,7 +80,7 @@ def noisy_output_curves(
         risks = [band(column, plan.confidence) for column in risk(noises)]
         points = tuple(RiskPoint(e, *u, *r) for e, u, r in zip(plan.epsilons, utilities, risks, strict=True))
         # Unclipped, the published guess about a rating is less than a blind one.
-        least = 0.0 if label == ONE_ANSWER and isinstance(model, PublishedSlopeOne) else chance
+        least = 0.0 if label == ONE_ANSWER else chance
         curves.append(RiskCurve(label, least, points, plan.confidence))
     progress(1.0, "attacking")
     return curves[0], curves[1]
@@ -162,6 +164,6 @@ def _purchase_attackers(plain: Recommender, people: Interactions, plan: Plan) ->
         apart[target, items] = bought - without
     averaging = PurchaseAdversary(outputs="all")
     return {
-        AVERAGING: lambda noises: list(averaging.simulate(apart, noise=noises, seed=plan.seed, rounds=ROUNDS).T),
-        ONE_ANSWER: lambda noises: [PurchaseAdversary().risk(apart, noise=noise) for noise in noises],
+        ALL_ESTIMATES: lambda noises: list(averaging.simulate(apart, noise=noises, seed=plan.seed, rounds=ROUNDS).T),
+        ONE_ESTIMATE: lambda noises: [PurchaseAdversary().risk(apart, noise=noise) for noise in noises],
     }

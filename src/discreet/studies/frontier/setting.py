@@ -13,7 +13,7 @@ from discreet.data.interactions import Interactions
 from discreet.errors import DataError, EvaluationError
 from discreet.evaluation.questions import RATING_PROTOCOLS, Questions, strong_generalization
 from discreet.factors.ease import MOST_ITEMS
-from discreet.factors.private_recommender import liked_records
+from discreet.factors.likes import liked_records
 from discreet.privacy.bounding import distinct_items
 from discreet.privacy.losses import mu_for
 
