@@ -72,7 +72,8 @@ def peer(likes: Likes, threads: int) -> Job:
     from scipy.sparse import csr_matrix
 
     ones = np.ones(likes.user.size, dtype=np.float32)
-    matrix = csr_matrix((ones, (likes.user, likes.item)), shape=(int(likes.user.max()) + 1, likes.n_items))
+    people = int(likes.user.max()) + 1
+    matrix = csr_matrix((ones, (likes.user, likes.item)), shape=(people, likes.n_items))
 
     def fit() -> Any:
         model = AlternatingLeastSquares(factors=FACTORS, iterations=ITERATIONS, num_threads=threads, use_gpu=False)
@@ -80,7 +81,7 @@ def peer(likes: Likes, threads: int) -> Job:
         return model
 
     def serve(model: Any) -> int:
-        users = np.arange(matrix.shape[0])
+        users = np.arange(people)
         batches = (users[begin : begin + BATCH] for begin in range(0, users.size, BATCH))
         return sum(model.recommend(batch, matrix[batch], N=LISTED)[0].size for batch in batches)
 
