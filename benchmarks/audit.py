@@ -1,0 +1,184 @@
+"""The audit of everything in the house: what is claimed, what attacks prove, and whether that is a surprise.
+
+Every model and every way to count at its usual settings, the published ones with the numbers that they look up in the
+records, and the broken twins. Each is audited by one process within a given time; as many run beside each other as
+there are processors. The table that is printed is the one in docs/audit.md.
+
+python benchmarks/audit.py                    everything, on a small synthetic world
+python benchmarks/audit.py --only pncf,lpa    some of it, by name
+python benchmarks/audit.py --data PATH        the games on real records are played on these
+python benchmarks/audit.py --seconds 180      as long for each as `discreet audit` takes
+
+Exit code 1 if a promise that is known to be false passes, or one that is proved is refuted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+from discreet.attacks.audit import AuditReport, audit
+from discreet.attacks.audit.rows import RowLists
+from discreet.counting import ItemPairs, TopItems
+from discreet.counting.methods import METHODS, count_method
+from discreet.data import Interactions, read, synthetic
+from discreet.privacy.guarantees import Standing
+from discreet.recommender import MODELS, model_class
+from discreet.subsets import BirthDeathChain, GumbelTopK, KSubset, PermuteAndFlipTopK
+from discreet.testing.twins import TWINS, HonestCounts
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+
+# What has no usual setting, and smaller neighborhoods for those whose counterexamples grow with them.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "context-popularity": {"epsilon": 1, "cap": 6},
+    "ppns": {"k": 10},
+    "weighted": {"cap": 6},
+    "clipped": {"delta": "1e-6", "norm_squared": 6},
+    "hybrid": {"cap": 6},
+    "head-tail": {"head": 3, "head_cap": 3, "tail_cap": 6},
+    "sra": {"cap": 6},
+    "hpa": {"cap": 6},
+    "lpa": {"cap": 6},
+    "dft": {"cap": 6},
+    "gs": {"cap": 6},
+}
+
+# As published: numbers that are looked up in the records.
+FROM_RECORDS: dict[str, dict[str, Any]] = {
+    "hpa": {"cap": 30, "first": "data"},
+    "lpa": {"cap": "data"},
+    "dft": {"cap": "data"},
+    "gs": {"cap": "data"},
+}
+
+# What is not a model and not a way to count. A chain of 5,000 steps is near its limit and takes no time.
+ROW: dict[str, Any] = {"k": 10, "low": 1, "high": 5, "epsilon": 1, "change": "entry"}
+OTHERS: dict[str, Callable[[], Any]] = {
+    "top-items": lambda: TopItems.of(3, epsilon=1),
+    "item-pairs": lambda: ItemPairs.of(epsilon=1, cap=6, head=4),
+    "k-subset": lambda: RowLists(KSubset(**ROW)),
+    "gumbel": lambda: RowLists(GumbelTopK(**ROW)),
+    "permute-and-flip": lambda: RowLists(PermuteAndFlipTopK(**ROW)),
+    "birth-death chain": lambda: RowLists(BirthDeathChain(steps=5_000)),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One system in the table."""
+
+    system: str
+    standing: str
+    claimed: str
+    proved: str
+    verdict: str
+    attack: str
+    seconds: float
+
+    @property
+    def surprising(self) -> bool:
+        """A false promise that passed, or a proved one that did not."""
+        refuted = self.verdict == "REFUTED"
+        return (self.standing == "refuted" and not refuted) or (self.standing == "proved" and refuted)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="file or folder; a synthetic world of 300 people and 120 films unless told")
+    parser.add_argument("--only", help="names, separated by commas")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each system")
+    parser.add_argument("--runs", type=int, default=500, help="fits in each world")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args(arguments)
+    names = list(systems()) if options.only is None else options.only.split(",")
+    if unknown := set(names) - set(systems()):
+        print(f"no such system: {', '.join(sorted(unknown))}; there are {', '.join(systems())}", file=sys.stderr)
+        return 2
+    # The processes that are started take this over: one thread each, since there are as many as processors.
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")
+    started = time.monotonic()
+    lines = {}
+    with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(audited, name, options.data, options.seconds, options.runs): name for name in names}
+        for done in as_completed(waiting):
+            lines[waiting[done]] = line = done.result()
+            print(f"{len(lines):3}/{len(names)} {line.system}: {line.verdict}, {line.seconds:.0f} s", file=sys.stderr)
+    print_table([lines[name] for name in names])
+    print(f"\n{len(names)} systems in {time.monotonic() - started:.0f} s")
+    surprising = [line.system for line in lines.values() if line.surprising]
+    print(f"verdicts that should not be: {', '.join(surprising) or 'none'}")
+    return 1 if surprising else 0
+
+
+def systems() -> dict[str, Callable[[], Any]]:
+    """Everything that is audited, by name; made when it is asked for."""
+    models = {name: _maker(lambda name, **given: model_class(name)(**given), name, SETTINGS) for name in MODELS}
+    counts = {name: _maker(_counts, name, SETTINGS) for name in METHODS}
+    published = {f"{name} (from records)": _maker(_counts, name, FROM_RECORDS) for name in FROM_RECORDS}
+    twins: dict[str, Callable[[], Any]] = {f"twin: {name}": lambda name=name: TWINS[name] for name in TWINS}
+    return {**models, **counts, **OTHERS, **published, "twin: honest": HonestCounts, **twins}
+
+
+def _maker(make: Callable[..., Any], name: str, settings: dict[str, dict[str, Any]]) -> Callable[[], Any]:
+    return lambda: make(name, **settings.get(name, {}))
+
+
+def _counts(name: str, **given: Any) -> Any:
+    return count_method(name, epsilon=1, **given)
+
+
+def audited(name: str, data: str | None, seconds: float, runs: int) -> Line:
+    """Audit one system in this process."""
+    started = time.monotonic()
+    report = audit(systems()[name](), _data(data), runs=runs, seconds=seconds, processes=1)
+    return _line(name, report, time.monotonic() - started)
+
+
+def _data(path: str | None) -> Interactions:
+    if path is None:
+        return synthetic.films(users=300, items=120, seed=7)
+    data = read(path)
+    if not isinstance(data, Interactions):
+        sys.exit(f"{path} has no ratings")
+    return data if data.catalog_is_public else data.with_catalog("observed")
+
+
+def _line(name: str, report: AuditReport, seconds: float) -> Line:
+    score, promise = report.worst, report.guarantee
+    claim = score.claim
+    measure = "ε" if claim is None else claim.measure
+    standing = (
+        "none" if promise is None else "proved" if promise.standing is Standing.PROVED else promise.standing.value
+    )
+    return Line(
+        system=name,
+        standing=standing,
+        claimed="nothing" if claim is None else str(claim),
+        proved=f"{measure} ≥ {score.proved.of(measure):.2f}",
+        verdict="REFUTED" if score.verdict == "refuted" else score.verdict,
+        attack=score.game,
+        seconds=seconds,
+    )
+
+
+def print_table(lines: list[Line]) -> None:
+    """A table as Markdown has it."""
+    rows = [("system", "standing", "claimed", "audited", "verdict", "by")]
+    rows += [(line.system, line.standing, line.claimed, line.proved, line.verdict, line.attack) for line in lines]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+        if number == 0:
+            print("| " + " | ".join("-" * width for width in widths) + " |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
