@@ -191,3 +191,19 @@ def test_what_is_wrong():
         TagAssignments([("a", "b")])
     with pytest.raises(DataError, match="row 1 has no tag id"):
         TagAssignments({"user_id": [1, 2], "resource_id": [1, 2], "tag": ["a", None]})
+
+
+def test_posts_are_the_pairs_of_users_and_resources() -> None:
+    data = TagAssignments([("ann", "x", "a"), ("ann", "x", "b"), ("ann", "y", "a"), ("bob", "y", "b")])
+    posts = data.posts
+    assert len(posts) == 3
+    assert posts.starts.tolist() == [0, 2, 3, 4]
+    assert data.users.take(posts.user).to_list() == ["ann", "ann", "bob"]
+    assert data.resources.take(posts.resource).to_list() == ["x", "y", "y"]
+
+
+def test_no_triples_make_no_posts() -> None:
+    data = TagAssignments([("ann", "x", "a")])
+    nothing = data.filter(np.zeros(1, dtype=bool))
+    assert len(nothing.posts) == 0
+    assert nothing.posts.starts.tolist() == [0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,9 +17,29 @@ from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.tag_rules import Cleaning, TagRule
 from discreet.errors import DataError, UsageError
 
-__all__ = ["TagAssignments"]
+__all__ = ["Posts", "TagAssignments"]
 
 Outside = Literal["error", "drop"]
+
+
+@dataclass(frozen=True, eq=False)
+class Posts:
+    """The posts of a set of triples: a user and a resource, with the tags that the one gave the other.
+
+    Attributes
+    ----------
+    user, resource
+        Codes of each post, sorted by user, then resource.
+    starts
+        Triples of post ``p`` are those from ``starts[p]`` to ``starts[p + 1]``.
+    """
+
+    user: Codes
+    resource: Codes
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.user.size)
 
 
 class TagAssignments:
@@ -148,6 +169,14 @@ class TagAssignments:
         return np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
 
     @cached_property
+    def posts(self) -> Posts:
+        """Who tagged which resource, whatever with."""
+        begins = np.ones(len(self), dtype=bool)
+        begins[1:] = (np.diff(self.user) != 0) | (np.diff(self.resource) != 0)
+        first = np.flatnonzero(begins)
+        return Posts(self.user[first], self.resource[first], np.append(first, len(self)))
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the triples: the same for the same triples in any order, whatever is declared public."""
         return fingerprint_of_records(
@@ -159,7 +188,7 @@ class TagAssignments:
 
     def describe(self) -> dict[str, Any]:
         """Facts about these triples, for their owner: they are **not** private and not for publication."""
-        posts = 1 + int(((np.diff(self.user) != 0) | (np.diff(self.resource) != 0)).sum()) if len(self) else 0
+        posts = len(self.posts)
         per_user = np.diff(self.user_starts)
         return {
             "name": self.name,

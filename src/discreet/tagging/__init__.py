@@ -1,0 +1,3 @@
+"""Tagging: topics, PriTop, FolkRank, and tagging releases that keep their promise."""
+
+__all__: list[str] = []
