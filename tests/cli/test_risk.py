@@ -80,7 +80,7 @@ def test_wrong_use_of_risk(run, films: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"option": ["magic=1"]}, "no such setting"),
+        ({"option": ["magic=1"]}, "has no setting magic"),
         ({"risk_below": "lots"}, "not a share"),
         ({"risk_below": "500%"}, "not a share"),
         ({"at_epsilon": -1.0}, "no budget"),

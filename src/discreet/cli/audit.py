@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text, note
-from discreet.cli.options import AsJson, Column, DataPath, Duplicates, Format, Scale, read_interactions
+from discreet.cli.options import (
+    AsJson,
+    Column,
+    DataPath,
+    Duplicates,
+    Format,
+    Scale,
+    Settings,
+    model_of,
+    read_interactions,
+    settings_of,
+)
 from discreet.cli.progress import progressing
 from discreet.errors import UsageError
 
@@ -33,9 +43,7 @@ def audit(
         str | None, typer.Option("--epsilon", help="The budget of the model; for a --target, what is claimed for it.")
     ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="The delta that goes with it.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the model; repeatable.")
-    ] = None,
+    option: Settings = None,
     attacks: Annotated[str, typer.Option("--attacks", metavar="NAME,…", help="all, or attacks by name.")] = "all",
     runs: Annotated[int, typer.Option("--runs", help="Fits in each world, on the given records.")] = 500,
     seconds: Annotated[float, typer.Option("--seconds", help="About how long it may take; 0: any.")] = 180,
@@ -108,7 +116,6 @@ def _prototype(
     options: list[str],
     train: str | None,
 ) -> Any:
-    from discreet.cli.fit import _model
     from discreet.counting import METHODS, count_method
 
     if (model is None) == (target is None):
@@ -120,21 +127,9 @@ def _prototype(
             raise UsageError("--option is for the models of discreet.")
         return outside(target, train=train)
     assert model is not None
-    budget = {"epsilon": epsilon, "delta": delta}
     if model in METHODS:
-        given = {name: value for name, value in budget.items() if value is not None}
-        return count_method(model, **given, **dict(_setting(text) for text in options))
-    return _model(model, budget, options)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise UsageError(f"--option {text!r} is not understood.", remedy="Write NAME=VALUE.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+        return count_method(model, **settings_of(options, epsilon=epsilon, delta=delta))
+    return model_of(model, options, epsilon=epsilon, delta=delta)
 
 
 def _claim(epsilon: str | None, delta: str | None) -> Guarantee | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +18,11 @@ from discreet.cli.options import (
     ItemsPublic,
     LedgerPath,
     Scale,
+    Settings,
     ledger_at,
     read_interactions,
     saved,
+    settings_of,
     target_for,
 )
 from discreet.errors import UsageError
@@ -60,9 +61,7 @@ def count(
         typer.Option("--cap", help="The most that one user weighs, in records (30), or as a squared length (100)."),
     ] = None,
     context: ContextOption = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the method; repeatable.")
-    ] = None,
+    option: Settings = None,
     finish: Annotated[
         str | None,
         typer.Option("--finish", help="After the noise: nonnegative, or expected (what each count likely stands for)."),
@@ -163,19 +162,7 @@ def _method(name: str | None, epsilon: str, delta: str | None, cap: int | None, 
     """The way to count with the settings that were typed."""
     from discreet.counting import usual_method
 
-    settings: dict[str, Any] = {}
-    for text in options:
-        setting, separator, value = text.partition("=")
-        if not separator:
-            raise UsageError(f"--option {text!r} is not understood.", remedy="Write NAME=VALUE.")
-        try:
-            settings[setting] = json.loads(value)
-        except ValueError:
-            settings[setting] = value
-    given = {"epsilon": epsilon, "delta": delta, "cap": cap}
-    if twice := [setting for setting in settings if given.get(setting) is not None]:
-        raise UsageError(f"{', '.join(twice)} was given twice.", remedy="Leave --option out.")
-    return usual_method(name, **{**given, **settings})
+    return usual_method(name, **settings_of(options, epsilon=epsilon, delta=delta, cap=cap))
 
 
 def _answer(release: Release, place: Path, length: int, *, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,9 @@ from discreet.cli.options import (
     ItemsPublic,
     LedgerPath,
     Scale,
+    Settings,
     ledger_at,
+    model_of,
     read_interactions,
     saved,
     target_for,
@@ -53,9 +54,7 @@ def fit(
     unit: Annotated[
         str | None, typer.Option("--unit", help="What is protected, where a model offers it: user or rating.")
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the model; repeatable.")
-    ] = None,
+    option: Settings = None,
     ledger: LedgerPath = None,
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Spend without keeping a book.")] = False,
     allow_refuted: Annotated[
@@ -73,8 +72,9 @@ def fit(
     """Fit a recommender.
 
     Proved: private-recommender (rankings; the default), private-ratings (predicted ratings), private-item-knn,
-    shrunk-pncf, noisy-neighbor-mean, context-popularity, dp-als. As published: pncf, ppns, npns, naive-exponential,
-    uniform-neighbors. Without privacy: knn, ease, als, popularity, biases.
+    shrunk-pncf, noisy-neighbor-mean, private-slope-one, private-cosine, context-popularity, dp-als. As published:
+    pncf, ppns, npns, naive-exponential, uniform-neighbors, published-slope-one, published-cosine. Without privacy:
+    knn, slope-one, copurchase-cosine, ease, als, popularity, biases.
 
     [bold]Example[/bold]:
 
@@ -82,7 +82,7 @@ def fit(
         discreet fit films.parquet --epsilon 1 --delta 1e-6 --no-ledger --out model/
         discreet recommend model/ --user u17 -n 10
     """
-    recommender = _model(model, {"epsilon": epsilon, "delta": delta, "unit": unit}, option or [])
+    recommender = model_of(model, option, epsilon=epsilon, delta=delta, unit=unit)
     book = ledger_at(ledger, unbooked=no_ledger)
     target = target_for(out, overwrite=overwrite)
     reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}
@@ -142,27 +142,6 @@ def similar(
     recommender = load_model(model)
     best = recommender.similar_items([_id(item, recommender.items_.series)], n=n)
     _answer(best, recommender, as_json=as_json)
-
-
-def _model(name: str, budget: dict[str, str | None], options: list[str]) -> Recommender:
-    from discreet.recommender import model_class
-
-    kind = model_class(name)
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    settings: dict[str, Any] = {setting: value for setting, value in budget.items() if value is not None}
-    for text in options:
-        setting, separator, value = text.partition("=")
-        if not separator:
-            raise UsageError(f"--option {text!r} is not understood.", remedy="Write NAME=VALUE.")
-        try:
-            settings[setting] = json.loads(value)
-        except ValueError:
-            settings[setting] = value
-    if unknown := set(settings) - set(known):
-        raise UsageError(
-            f"{name} has no setting {', '.join(sorted(unknown))}.", remedy=f"Its settings: {', '.join(known)}."
-        )
-    return kind(**settings)
 
 
 def _attach(recommender: Recommender, model: Path, data: Path | None) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import uuid
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,7 @@ from discreet.errors import ReleaseError, UsageError
 if TYPE_CHECKING:
     from discreet.data import Interactions, Table, TagAssignments
     from discreet.privacy import Ledger
+    from discreet.recommender import Recommender
 
 __all__ = [
     "AsJson",
@@ -27,10 +30,13 @@ __all__ = [
     "ItemsPublic",
     "LedgerPath",
     "Scale",
+    "Settings",
     "ledger_at",
+    "model_of",
     "read_any",
     "read_interactions",
     "saved",
+    "settings_of",
     "target_for",
 ]
 
@@ -61,7 +67,41 @@ LedgerPath = Annotated[
         help="The budget book (SQLite file or PostgreSQL URL).",
     ),
 ]
+Settings = Annotated[
+    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A further setting; repeatable.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
+
+
+def settings_of(options: list[str] | None, **given: Any) -> dict[str, Any]:
+    """Settings of a model or method: those with an option of their own, and those of ``--option``.
+
+    A value is read as JSON where it is JSON, and is text elsewhere. What was not given (None) is left out.
+    """
+    settings = {setting: value for setting, value in given.items() if value is not None}
+    for text in options or []:
+        setting, separator, value = text.partition("=")
+        if not separator:
+            raise UsageError(f"--option {text!r} is not understood.", remedy="Write NAME=VALUE.")
+        if setting in settings:
+            raise UsageError(f"{setting} was given twice.", remedy="Leave --option out.")
+        try:
+            settings[setting] = json.loads(value)
+        except ValueError:
+            settings[setting] = value
+    return settings
+
+
+def model_of(name: str, options: list[str] | None, **given: Any) -> Recommender:
+    """The model of that name with the settings that were typed."""
+    from discreet.recommender import model_class
+
+    kind = model_class(name)
+    settings = settings_of(options, **given)
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    if unknown := sorted(set(settings) - set(known)):
+        raise UsageError(f"{name} has no setting {', '.join(unknown)}.", remedy=f"Its settings: {', '.join(known)}.")
+    return kind(**settings)
 
 
 def read_any(

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson, Column, DataPath, Duplicates, Format, Scale, read_interactions, target_for
+from discreet.cli.options import (
+    AsJson,
+    Column,
+    DataPath,
+    Duplicates,
+    Format,
+    Scale,
+    Settings,
+    model_of,
+    read_interactions,
+    target_for,
+)
 from discreet.cli.progress import progressing
 from discreet.cli.risk_folder import cells, headings, paragraphs, save_risk
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.attacks.risk import RiskReport
-    from discreet.recommender import Recommender
 
 __all__ = ["risk"]
 
@@ -48,9 +56,7 @@ def risk(
     epsilons: Annotated[
         str | None, typer.Option("--epsilons", metavar="E,…", help="What to try; a wide range otherwise.")
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the model; repeatable.")
-    ] = None,
+    option: Settings = None,
     length: Annotated[int, typer.Option("--length", help="How long the compared lists are.")] = 20,
     users: Annotated[int | None, typer.Option("--users", help="Of how many users lists are compared.")] = None,
     targets: Annotated[int, typer.Option("--targets", help="Secrets that are guessed, for released models.")] = 20,
@@ -85,7 +91,7 @@ def risk(
             raise UsageError(f"{name} {weight:g} is no weight.", remedy="Give a number from 0 up.")
     tried = None if epsilons is None else _numbers(epsilons)
     level = None if risk_below is None else _share(risk_below)
-    recommender = _model(NOISE_FOR.get(model, model), option or [])
+    recommender = model_of(NOISE_FOR.get(model, model), option)
     if out is not None:
         target_for(out, overwrite=overwrite)
     if at_epsilon is not None and not 0 < at_epsilon < math.inf:
@@ -136,23 +142,6 @@ def _say(report: RiskReport, said: list[str]) -> None:
     answer_table(f"Risk and utility of {report.model}", names, cells(report), numbers=names)
     for paragraph in said:
         answer_text(textwrap.fill(paragraph, WIDTH) + "\n")
-
-
-def _model(name: str, options: list[str]) -> Recommender:
-    from discreet.recommender import model_class
-
-    kind = model_class(name)
-    known = [field.name for field in fields(kind) if field.name != "epsilon"]  # type: ignore[arg-type]
-    settings: dict[str, Any] = {}
-    for text in options:
-        setting, separator, value = text.partition("=")
-        if not separator or setting not in known:
-            raise UsageError(f"--option {text!r}: {name} has no such setting.", remedy=f"Settings: {', '.join(known)}.")
-        try:
-            settings[setting] = json.loads(value)
-        except ValueError:
-            settings[setting] = value
-    return kind(**settings)
 
 
 def _numbers(text: str) -> list[float]:

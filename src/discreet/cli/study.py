@@ -23,7 +23,7 @@ WIDTH = 100
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="pncf, ppns, twins, sampling or frontier.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one; they are named above.")],
     data: Annotated[
         Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise the built-in films.")
     ] = None,
@@ -40,6 +40,9 @@ def study(
     as_json: AsJson = False,
 ) -> None:
     """Run a published experiment again, with the published figures beside ours.
+
+    Neighbors: pncf, ppns, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Accuracy of everything that is
+    proved: frontier.
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 

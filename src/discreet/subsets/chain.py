@@ -2,7 +2,8 @@
 
 References
 ----------
-Y. Park, A. Acharya: Differentially private recommendation systems: item-to-item and user-to-item. 2011, section 4.
+Y. Park, A. Acharya: Differentially private recommendation systems: practical implementation and interpretation. 2011,
+section 4.
 """
 
 from __future__ import annotations
