@@ -54,3 +54,12 @@ def test_a_catalog_can_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ease, "MOST_ITEMS", 1)
     with pytest.raises(UsageError, match="too large"):
         EASE().fit(Interactions([("ann", "tea"), ("ann", "rum")]))
+
+
+def test_large_matrices_are_inverted_in_blocks() -> None:
+    from discreet.factors.ease import _inverse
+
+    draw = np.random.default_rng(3)
+    rows = draw.normal(size=(40, 23))
+    gram = rows.T @ rows + np.eye(23)
+    np.testing.assert_allclose(_inverse(gram.copy(), at_once=5), np.linalg.inv(gram), atol=1e-10)

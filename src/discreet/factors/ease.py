@@ -29,6 +29,8 @@ __all__ = ["EASE"]
 RIDGE = 4.0
 """Ridge for each root of the number of users: between 300 (MovieLens 1M) and 1,500 (20M), where the optimum is flat."""
 
+AT_ONCE = 12_000
+"""Rows of a matrix that LAPACK inverts at once: its threads crash on some machines where a matrix nears 2³¹ bytes."""
 MOST_ITEMS = 30_000
 """Beyond this the dense matrix of items × items does not fit an ordinary machine."""
 
@@ -105,16 +107,41 @@ class EASE(RankingReference):
 
 def _regressions(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     """B of a positive definite matrix, which may be overwritten: −P/diag(P) without its diagonal, P the inverse."""
+    inverse = _inverse(gram)
+    weights = inverse / -np.diag(inverse)
+    np.fill_diagonal(weights, 0.0)
+    return np.ascontiguousarray(weights)
+
+
+def _inverse(matrix: NDArray[np.float64], at_once: int = AT_ONCE) -> NDArray[np.float64]:
+    """The inverse of a positive definite matrix, which may be overwritten."""
+    size = matrix.shape[0]
+    if size <= at_once:
+        return _inverse_at_once(matrix)
+    # [[A, B], [Bᵀ, C]] by the Schur complement of A.
+    half = size // 2
+    side = matrix[:half, half:].copy()
+    first = _inverse(matrix[:half, :half], at_once)
+    reached = first @ side
+    second = _inverse(matrix[half:, half:] - side.T @ reached, at_once)
+    across = reached @ second
+    inverse = np.empty_like(matrix)
+    inverse[:half, :half] = first + across @ reached.T
+    inverse[:half, half:] = -across
+    inverse[half:, :half] = -across.T
+    inverse[half:, half:] = second
+    return inverse
+
+
+def _inverse_at_once(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.linalg import get_lapack_funcs
 
-    factor, invert = get_lapack_funcs(("potrf", "potri"), (gram,))
-    upper, failed = factor(gram, lower=False, overwrite_a=True)
+    factor, invert = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    upper, failed = factor(matrix, lower=False, overwrite_a=True)
     if not failed:
         upper, failed = invert(upper, lower=False, overwrite_c=True)
     if failed:
         raise UsageError("the regression of items on each other has no solution.", remedy="Choose a larger ridge.")
     inverse = np.triu(upper)
     inverse += np.triu(upper, 1).T
-    weights = inverse / -np.diag(inverse)
-    np.fill_diagonal(weights, 0.0)
-    return np.ascontiguousarray(weights)
+    return inverse
