@@ -1,6 +1,6 @@
 """Games that an adversary plays against a recommender, and what their score proves."""
 
-from discreet.attacks.adapters import ImplicitModel, LensKitModel, SurpriseModel
+from discreet.attacks.adapters import ImplicitModel, LensKitModel, ScoreModel, SurpriseModel
 from discreet.attacks.audit import ATTACKS, AuditReport
 from discreet.attacks.bounds import (
     epsilon_ceiling,
@@ -29,6 +29,7 @@ __all__ = [
     "RatingAdversary",
     "RiskCurve",
     "RiskReport",
+    "ScoreModel",
     "SurpriseModel",
     "SybilAttack",
     "epsilon_ceiling",

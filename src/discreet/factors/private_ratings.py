@@ -26,7 +26,7 @@ from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.item_offsets import Offsets, Raters, item_factors, residuals_of, standing_of
 from discreet.factors.kernels import dot_products
-from discreet.factors.rating_statistics import offset_sums, record_sums
+from discreet.factors.rating_statistics import OFFSET_CAPS, offset_sums, record_sums
 from discreet.factors.settings import require_named_items
 from discreet.factors.statistics import gram_bounds, popularity_sums, unit_gram
 from discreet.neighbors.released_model import ReleasedModel
@@ -123,7 +123,8 @@ class PrivateRatings(ReleasedModel):
         # The largest noise of the parts is that on residuals; the others are within its range.
         NormalMechanism(mu_squared * WEIGHTS_SHARE).check(sums)
         NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE)).check(gram_bounds())
-        guarantee = self._promise(mu_squared, data.n_items, sums.caps)
+        caps = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps) if self.unit == "user" else sums.caps
+        guarantee = self._promise(mu_squared, data.n_items, caps)
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
             parts, noise = release_of(records, mu_squared)
             release = Release(

@@ -131,7 +131,7 @@ class PrivateRecommender(ReleasedModel):
         sums = popularity_sums(liked)
         first.check(sums)
         NormalGramMechanism(rest).check(gram_bounds())
-        guarantee = self._promise(mu_squared, data.n_items, sums.caps)
+        guarantee = self._promise(mu_squared, data.n_items, (*sums.caps, *gram_bounds().caps))
         parameters = {**self.config(), "threshold": threshold_of(data, self.positive)}
         with charged(ledger, data, guarantee, mechanism=self.name, parameters=parameters) as charge:
             noisy = first.release(sums).astype(np.float64) * float(sums.step)

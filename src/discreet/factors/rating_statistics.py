@@ -16,7 +16,7 @@ from discreet.data.interactions import Interactions
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.units import Unit
 
-__all__ = ["CLIP", "LEVEL_SHARE", "offset_sums", "record_sums", "relative_ratings"]
+__all__ = ["CLIP", "LEVEL_SHARE", "OFFSET_CAPS", "offset_sums", "record_sums", "relative_ratings"]
 
 BITS = 20
 CLIP = Fraction(35, 100)
@@ -24,6 +24,10 @@ CLIP = Fraction(35, 100)
 
 LEVEL_SHARE = Fraction(5, 100)
 """Length of the coordinate that carries the level of ratings."""
+
+
+OFFSET_CAPS = (f"each user's ratings were scaled to a length of at most {float(CLIP)} halves of the scale",)
+"""What offsets are bounded by, as a phrase for the guarantee."""
 
 
 def relative_ratings(data: Interactions) -> NDArray[np.float64]:
@@ -59,7 +63,7 @@ def offset_sums(data: Interactions, weights: NDArray[np.float64], center: float)
         linf=Fraction(max(side, unit)),
         nonnegative=False,
         unit=Unit("user"),
-        caps=(f"each user's ratings were scaled to a length of at most {float(CLIP)} halves of the scale",),
+        caps=OFFSET_CAPS,
     )
 
 

@@ -130,7 +130,7 @@ def _process(errors: IO[bytes]) -> subprocess.Popen[bytes]:
     # The same modules must be found there as here.
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     return subprocess.Popen(
-        [sys.executable, "-m", "discreet.attacks.audit.workers"],
+        [sys.executable, "-c", f"from {__name__} import _serve; _serve()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -175,7 +175,3 @@ def _serve() -> None:
         except DiscreetError as error:
             say(job=number, error=str(error))
         say(job=number, done=True)
-
-
-if __name__ == "__main__":
-    _serve()
