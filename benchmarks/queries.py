@@ -1,0 +1,85 @@
+"""Queries a second that private multiplicative weights streams, beside a plain NumPy loop in the same run.
+
+python benchmarks/queries.py                      100,000 random queries on 65,536 bins
+python benchmarks/queries.py --queries 10_000     fewer
+
+"lazy" is a stream in which the estimate answers everything: the threshold is out of reach. "usual" is the stream of
+the default settings, updates included; "weighted" the lazy stream of queries with weights in between. The peer holds
+packed bits and, for each query, unpacks them, adds up the histogram and the estimate, and compares with floating-point
+noise. The exit code is 0 if the lazy stream keeps 5,000 queries a second, 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+
+from discreet.coupled import PMW, RandomWorkload, random_queries
+from discreet.coupled.query_method import QuerySetting
+from discreet.data import Table
+
+SIDE = 256
+ROWS = 100_000
+LEAST_RATE = 5_000
+OUT_OF_REACH = 10**9
+
+
+def world() -> Table:
+    generator = np.random.default_rng(7)
+    codes = {name: np.minimum(generator.geometric(0.03, ROWS) - 1, SIDE - 1) for name in ("first", "second")}
+    return Table(codes, domains=dict.fromkeys(codes, range(SIDE)))
+
+
+def streamed(table: Table, method: PMW, workload: RandomWorkload) -> tuple[float, int]:
+    """Queries a second, and how many updates there were."""
+    setting = QuerySetting.of(table, workload, None)
+    method.begin(table, setting, len(workload)).answer(workload[:100])  # compile
+    run = method.begin(table, setting, len(workload))
+    cap = run.updates_left
+    begun = time.perf_counter()
+    run.answer(workload)
+    return len(workload) / (time.perf_counter() - begun), cap - run.updates_left
+
+
+def looped(table: Table, queries: int) -> float:
+    """Queries a second of the plain loop."""
+    generator = np.random.default_rng(1)
+    packed = generator.integers(0, 256, (queries, SIDE * SIDE // 8), dtype=np.uint8)
+    histogram = table.histogram().ravel().astype(np.float64)
+    estimate = np.full(histogram.size, ROWS / histogram.size)
+    passed = 0
+    begun = time.perf_counter()
+    for bits in packed:
+        query = np.unpackbits(bits).astype(np.float64)
+        passed += abs(query @ histogram - query @ estimate) + generator.laplace(0, 100.0) > OUT_OF_REACH
+    return queries / (time.perf_counter() - begun)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=int, default=100_000)
+    options = parser.parse_args(arguments)
+    table = world()
+    peer = looped(table, min(options.queries, 2_000))
+    print(f"{'stream':<12}{'queries/s':>12}{'× loop':>9}{'updates':>9}")
+    print(f"{'NumPy loop':<12}{peer:>12,.0f}{1:>9.1f}{0:>9}")
+    lazy, usual = PMW.of(epsilon=1, updates=30, threshold=OUT_OF_REACH), PMW.of(epsilon=1)
+    subsets = random_queries(table, options.queries, seed=1)
+    weighted = random_queries(table, options.queries // 4, seed=1, kind="weighted")
+    kept = True
+    for name, method, workload in (
+        ("lazy", lazy, subsets),
+        ("usual", usual, subsets),
+        ("weighted", lazy, weighted),
+    ):
+        rate, updates = streamed(table, method, workload)
+        print(f"{name:<12}{rate:>12,.0f}{rate / peer:>9.1f}{updates:>9}")
+        kept = kept and (name != "lazy" or rate >= LEAST_RATE)
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Answers that belong together: one histogram without negative counts, trees whose sums are right, synthetic rows.
+
+Everything here works on what was released, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.domains import CategoricalDomain, Domain, as_domain
+from discreet.data.tables import Table
+from discreet.errors import UsageError
+from discreet.privacy import entropy
+
+if TYPE_CHECKING:
+    from discreet.privacy.release import Release
+
+__all__ = ["consistent_tree", "onto_simplex", "raked", "synthetic_rows"]
+
+Floats = NDArray[np.float64]
+
+MOST_SYNTHETIC = 10**8
+
+
+def onto_simplex(values: NDArray[np.floating] | NDArray[np.integer], total: float) -> Floats:
+    """The nearest counts that are nowhere negative and add up to the total.
+
+    Parameters
+    ----------
+    values
+        Noisy counts, of any shape.
+    total
+        What they must add up to; from 0.
+
+    Notes
+    -----
+    The set of such counts is convex and holds the true ones, so the nearest point of it is never further from them than
+    the noisy counts were. It is max(v − c, 0) for one c, found by sorting.
+
+    References
+    ----------
+    J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra: Efficient projections onto the ℓ1-ball. ICML 2008.
+
+    Examples
+    --------
+    >>> onto_simplex(np.array([5, 3, -4]), 6)
+    array([4., 2., 0.])
+    """
+    counts = np.asarray(values, dtype=np.float64)
+    if not counts.size or total < 0 or not np.isfinite(counts).all():
+        raise UsageError(f"{counts.size} finite counts cannot add up to {total}.")
+    falling = np.sort(counts, axis=None)[::-1]
+    cuts = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
+    above = np.flatnonzero(falling > cuts)
+    # With a total of 0 nothing needs to be above the cut.
+    cut = cuts[above[-1]] if above.size else falling[0]
+    return np.maximum(counts - cut, 0.0)
+
+
+def raked(table: Floats, rows: Floats, columns: Floats, *, rounds: int = 50) -> Floats:
+    """A table scaled, rows and columns in turn, until its sums are the given ones.
+
+    Parameters
+    ----------
+    table
+        Counts, nowhere negative; cells that are 0 stay nearly 0.
+    rows, columns
+        Sums above 0, with the same total.
+
+    Examples
+    --------
+    >>> raked(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([3.0, 1.0]), np.array([2.0, 2.0]))
+    array([[1.5, 1.5],
+           [0.5, 0.5]])
+    """
+    # A table with a row of zeros could not be scaled at all.
+    scaled = np.maximum(np.asarray(table, dtype=np.float64), 1e-9 * float(rows.sum()) / table.size)
+    for _ in range(rounds):
+        scaled = scaled * (rows / scaled.sum(axis=1))[:, None]
+        sums = scaled.sum(axis=0)
+        scaled = scaled * (columns / sums)
+        if np.abs(sums - columns).max() <= 1e-9 * float(rows.sum()):
+            break
+    return scaled
+
+
+def consistent_tree(levels: Sequence[Floats], branching: int) -> list[Floats]:
+    """Noisy sums of a tree, moved by least squares so that every node is the sum of its children.
+
+    Parameters
+    ----------
+    levels
+        The root's level first: 1, b, b², … noisy sums, all with noise of the same variance.
+    branching
+        b, from 2.
+
+    Notes
+    -----
+    One pass up averages each node with the sum of its children, by their precision; one pass down hands the difference
+    out in equal parts. This is the least squares solution.
+
+    References
+    ----------
+    M. Hay, V. Rastogi, G. Miklau, D. Suciu: Boosting the accuracy of differentially private histograms through
+    consistency. VLDB 2010.
+
+    Examples
+    --------
+    >>> [level.tolist() for level in consistent_tree([np.array([10.0]), np.array([4.0, 3.0])], 2)]
+    [[9.0], [5.0, 4.0]]
+    """
+    if branching < 2 or not levels:
+        raise UsageError(f"a tree of {len(levels)} levels with {branching} branches at each node?")
+    for depth, level in enumerate(levels):
+        if np.shape(level) != (len(levels[0]) * branching**depth,):
+            raise UsageError(f"level {depth} of the tree has {np.size(level)} nodes.", remedy="Give 1, b, b², … sums.")
+    upward = [np.asarray(level, dtype=np.float64) for level in levels]
+    precision = 1.0  # of a node's best estimate from below, in units of one noisy sum
+    for depth in range(len(levels) - 2, -1, -1):
+        sums = upward[depth + 1].reshape(-1, branching).sum(axis=1)
+        of_sums = precision / branching
+        upward[depth] = (upward[depth] + of_sums * sums) / (1 + of_sums)
+        precision = 1 + of_sums
+    consistent = [upward[0]]
+    for level in upward[1:]:
+        children = level.reshape(-1, branching)
+        missing = (consistent[-1] - children.sum(axis=1)) / branching
+        consistent.append((children + missing[:, None]).ravel())
+    return consistent
+
+
+def synthetic_rows(
+    release: Release | NDArray[Any], domains: Mapping[str, Any], *, rows: int | None = None, name: str = "synthetic"
+) -> Table:
+    """Rows drawn from a released histogram: each independently, with the chances that its counts give.
+
+    Parameters
+    ----------
+    release
+        A release of query answers with a histogram, or such a histogram.
+    domains
+        The public domains that it was made for.
+    rows
+        How many; as many as the histogram counts unless told.
+
+    Privacy
+    -------
+    Post-processing of the release: its promise covers these rows, too.
+
+    Examples
+    --------
+    >>> table = synthetic_rows(np.array([0.0, 12.0, 0.0]), {"answer": ["yes", "no", "unknown"]})
+    >>> len(table), table.to_frame()["answer"].unique().to_list()
+    (12, ['no'])
+    """
+    chosen = {attribute: as_domain(domain) for attribute, domain in domains.items()}
+    counts = np.asarray(release if isinstance(release, np.ndarray) else release.array("histogram"), dtype=np.float64)
+    flat, shape = counts.ravel(), tuple(domain.size for domain in chosen.values())
+    if flat.size != np.prod(shape, dtype=object) or not np.isfinite(flat).all() or flat.min() < 0 or flat.sum() <= 0:
+        raise UsageError(
+            f"a histogram of {flat.size:,} cells is none of the domains given.",
+            remedy="Give the domains of the table, and counts that are nowhere negative.",
+        )
+    number = round(float(flat.sum())) if rows is None else rows
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST_SYNTHETIC:
+        raise UsageError(f"{number!r} rows cannot be drawn.", remedy=f"Ask for 0 to {MOST_SYNTHETIC:,}.")
+    # 53 random bits decide where in the running sum a row falls.
+    running = np.cumsum(flat)
+    uniform = (entropy.random_words(number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    cells = np.searchsorted(running, uniform * running[-1], side="right")
+    codes = np.unravel_index(np.minimum(cells, np.flatnonzero(flat)[-1]), shape)
+    columns = {name: _values(domain, code) for (name, domain), code in zip(chosen.items(), codes, strict=True)}
+    return Table(columns, domains=chosen, name=name)
+
+
+def _values(domain: Domain, codes: NDArray[np.int64]) -> pl.Series:
+    """A value of each code: of a bin the first number."""
+    if isinstance(domain, CategoricalDomain):
+        return pl.Series(list(domain.values)).gather(codes)
+    return pl.Series(np.asarray(domain._firsts(), dtype=np.int64)[codes])

@@ -1,0 +1,203 @@
+"""Histograms, plain and shrunk, and the tree: what they spend, what they give, what they refuse."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.coupled import (
+    MWEM,
+    Coupling,
+    HistogramRelease,
+    QueryMethod,
+    ShrunkHistogram,
+    TreeMarginals,
+    all_marginals,
+    random_queries,
+)
+from discreet.coupled.budgets import Budget
+from discreet.coupled.forests import ForestPlan, fit_forest
+from discreet.coupled.query_method import QuerySetting
+from discreet.data import Table, synthetic
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.losses import Pure
+
+METHODS = [HistogramRelease, ShrunkHistogram, TreeMarginals]
+
+
+@pytest.fixture(scope="module")
+def survey() -> Table:
+    return synthetic.survey(households=800, seed=3)
+
+
+def twins(rows: int = 4000) -> Table:
+    """Attributes a and b are equal, c and d are equal, e is by itself."""
+    generator = np.random.default_rng(0)
+    a, c = generator.integers(0, 4, rows), (generator.random(rows) < 0.2).astype(np.int64)
+    columns = {"a": a, "c": c, "b": a, "d": c, "e": generator.integers(0, 3, rows)}
+    return Table(columns, domains={"a": range(4), "c": range(2), "b": range(4), "d": range(2), "e": range(3)})
+
+
+def error(table: Table, release: Any) -> float:
+    return float(((release.array("histogram") - table.histogram().ravel()) ** 2).sum())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_answers_are_those_of_one_possible_histogram(
+    method: Any, delta: Any, survey: Table, fixed_bits: object
+) -> None:
+    workload = all_marginals(survey, 1)
+    release = method.of(1, delta=delta).release(survey, workload, coupling=Coupling.by_group(survey))
+    histogram = release.array("histogram")
+    assert histogram.min() >= 0
+    assert histogram.sum() == pytest.approx(len(survey))
+    assert np.allclose(release.table("answers")["answer"].to_numpy(), workload.answers(histogram))
+    assert release.guarantee.unit.code == "group/replace:6"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_promise_is_known_before_and_charged(method: Any, survey: Table, tmp_path: Any) -> None:
+    workload = random_queries(survey, 3, seed=1)
+    asked = method.of(epsilon="1/2")
+    promise = asked.guarantee(survey, workload)
+    assert promise.loss == Pure(Fraction(1, 2))
+    assert promise.unit.code == "record/replace"
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(survey, epsilon=2, unit="record/replace")
+    release = asked.release(survey, workload, ledger=ledger)
+    assert release.guarantee == promise
+    assert ledger.statement(survey).left.epsilon == Fraction(3, 2)
+    assert asked.estimate(survey, workload)["cells"] == survey.n_cells
+
+
+class Spent:
+    """Every amount that is spent on noise and choices, in the order it is spent."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.amounts: list[Fraction] = []
+        for name in ("pick", "pick_many"):
+            original = getattr(Budget, name)
+            monkeypatch.setattr(Budget, name, self._recording(original))
+        from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
+
+        for mechanism, field in ((LaplaceMechanism, "epsilon"), (GaussianMechanism, "rho")):
+            monkeypatch.setattr(mechanism, "release", self._releasing(mechanism.release, field))
+
+    def _recording(self, original: Any) -> Any:
+        def choose(budget: Budget, *args: Any) -> Any:
+            self.amounts.append(budget.amount)
+            return original(budget, *args)
+
+        return choose
+
+    def _releasing(self, original: Any, field: str) -> Any:
+        def release(mechanism: Any, sums: BoundedSums) -> Any:
+            self.amounts.append(getattr(mechanism, field))
+            return original(mechanism, sums)
+
+        return release
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("epsilon", ["1/50", "1/5", 1, 5])
+def test_what_is_spent_adds_up_exactly(
+    method: Any, delta: Any, epsilon: Any, fixed_bits: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On every way that the public numbers and the scout can choose."""
+    spent = Spent(monkeypatch)
+    table = twins()
+    method.of(epsilon, delta=delta).release(table, random_queries(table, 2, seed=1))
+    assert sum(spent.amounts) == Budget.of(epsilon, delta).amount
+
+
+def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fixed_bits: object) -> None:
+    table = twins()
+    release = TreeMarginals.of(4).release(table, all_marginals(table, 2))
+    pairs = {frozenset(row) for row in release.table("pairs").iter_rows()}
+    assert {frozenset("ab"), frozenset("cd")} <= pairs
+    assert error(table, release) < 0.05 * float((table.histogram() ** 2).sum())
+
+
+def test_an_earlier_model_is_used_again(fixed_bits: object) -> None:
+    table = twins()
+    setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
+    first = fit_forest(table, setting, Budget.of(1))
+    second = fit_forest(table, setting, Budget.of(1), earlier=first)
+    for axis, measured in second.singles.items():
+        assert measured.variance == pytest.approx(first.singles[axis].variance / 2)
+
+
+def test_less_budget_measures_less() -> None:
+    table = twins()
+    setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
+    plans = [ForestPlan.of(setting, Budget.of(epsilon)) for epsilon in ("1/200", "1/20", "1/5", 4)]
+    counted = [(plan.pairs, plan.singles) for plan in plans]
+    assert counted == sorted(counted)
+    assert counted[0] == (0, 1)
+    assert counted[-1] == (4, 5)
+
+
+def test_shrunk_beats_plain_even_and_mwem(survey: Table, fixed_bits: object) -> None:
+    """The claim of the house, on a small scale: the studies have the large one."""
+    workload = random_queries(survey, 500, seed=1)
+    truth = workload.true_answers(survey) / 4096
+    even = workload.answers(np.full(survey.n_cells, len(survey) / survey.n_cells))
+
+    def mean_square(method: QueryMethod, coupling: Coupling | None) -> float:
+        runs = [method.release(survey, workload, coupling=coupling).table("answers")["answer"] for _ in range(6)]
+        return float(np.mean([(run.to_numpy() - truth) ** 2 for run in runs]))
+
+    for epsilon, coupling in (("1/2", None), (1, None), (2, Coupling.by_group(survey))):
+        ours = mean_square(ShrunkHistogram.of(epsilon), coupling)
+        assert ours < 0.97 * float(np.mean((even - truth) ** 2))
+        assert ours < mean_square(HistogramRelease.of(epsilon), coupling)
+        assert ours < mean_square(MWEM.of(epsilon, rounds=5), coupling)
+
+
+@pytest.mark.parametrize("rows", [100, 100_000])
+def test_one_attribute_and_two_work(rows: int, fixed_bits: object) -> None:
+    values = np.arange(rows) % 7
+    for domains in ({"a": range(7)}, {"a": range(7), "b": range(7)}):
+        table = Table(dict.fromkeys(domains, values), domains=domains)
+        for method in METHODS:
+            release = method.of(1).release(table, random_queries(table, 2, seed=1))
+            assert release.array("histogram").sum() == pytest.approx(rows)
+
+
+def test_large_domains_take_seconds(fixed_bits: object) -> None:
+    domains = {name: range(8) for name in "abcdefg"}  # 2^21 cells
+    generator = np.random.default_rng(0)
+    table = Table({name: generator.integers(0, 8, 20_000) for name in domains}, domains=domains)
+    release = ShrunkHistogram.of(1).release(table, all_marginals(table, 1))
+    assert release.array("histogram").size == 2**21
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_cannot_be_is_refused_before_the_charge(method: Any, survey: Table, tmp_path: Any) -> None:
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(survey, epsilon=2, unit="record/replace")
+    workload = random_queries(survey, 2, seed=1)
+    with pytest.raises(PrivacyError, match="secret"):
+        method.of(1).release(survey, workload, coupling=Coupling.similar(survey, ["city"]), ledger=ledger)
+    wide = Table({name: [0] for name in "abcdefghi"}, domains={name: range(8) for name in "abcdefghi"})
+    with pytest.raises(UsageError, match="cells"):
+        method.of(1).release(wide, all_marginals(wide, 1), ledger=ledger)
+    with pytest.raises(UsageError):
+        method.of("1e-20").release(survey, workload, ledger=ledger)
+    with pytest.raises(UsageError):
+        method.of(0)
+    assert ledger.statement(survey).left.epsilon == 2
+
+
+def test_a_budget_without_meaning_is_refused(survey: Table) -> None:
+    with pytest.raises(UsageError, match="nothing secret"):
+        TreeMarginals.of(10**20).estimate(survey, random_queries(survey, 2, seed=1))
+    # Where nothing is chosen, noise that is nearly always 0 can be drawn.
+    assert ShrunkHistogram.of(10**20).estimate(survey, random_queries(survey, 2, seed=1))["way"] == "cells"

@@ -1,0 +1,158 @@
+"""Sessions: one question after another, one charge or one a question, and an end."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.coupled import MWEM, PMW, Coupling, LaplaceSession, QuerySession, random_queries
+from discreet.coupled.workload import GRID
+from discreet.data import Table
+from discreet.errors import BudgetError, PrivacyError, UsageError
+from discreet.privacy import Ledger, Release
+from discreet.privacy.losses import Pure
+
+DOMAINS = {"age": range(100), "gender": ["F", "M"]}
+
+
+def table(rows: int = 1000) -> Table:
+    rng = np.random.default_rng(4)
+    columns = {
+        "age": np.clip(rng.normal(35, 12, rows).astype(int), 0, 99),
+        "gender": rng.choice(["F", "M"], rows),
+        "home": np.arange(rows) // 4,
+    }
+    return Table(columns, domains=DOMAINS, group="home", name="people")
+
+
+def book(tmp_path, data: Table, unit: str = "record/replace") -> Ledger:
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(data, epsilon=1, unit=unit)
+    return ledger
+
+
+def spent(ledger: Ledger, data: Table) -> list:
+    return list(ledger.statement(data).entries)
+
+
+def test_a_session_is_charged_once_and_ends_in_a_release(tmp_path, fixed_bits) -> None:
+    data = table()
+    ledger = book(tmp_path, data)
+    with QuerySession.open(data, PMW.of(epsilon=1, updates=3), ledger=ledger) as session:
+        for age in range(60):
+            answer = session.ask({"age": [age, 99], "gender": "F"})
+            assert answer.label == (f"age = {age} … 99 and gender = F" if age else "gender = F")
+            assert 0 <= float(answer) <= len(data)
+        assert len(session) == 60
+        assert len(spent(ledger, data)) == 1
+    release = session.close()
+    assert isinstance(release, Release)
+    assert release is session.close()
+    assert ledger.account_of_release(release.id) is not None
+    assert release.table("answers").height == 60
+    assert release.array("histogram").sum() == pytest.approx(1000)
+    assert release.guarantee.loss == Pure(Fraction(1))
+    assert "any number of linear queries" in str(release.guarantee)
+    with pytest.raises(UsageError, match="closed"):
+        session.ask({"gender": "F"})
+    with pytest.raises(BudgetError):
+        QuerySession.open(data, PMW.of(epsilon="1/10"), ledger=ledger)
+
+
+def test_a_session_stops_touching_data_at_the_cap_and_goes_on(fixed_bits) -> None:
+    data = table()
+    session = QuerySession.open(data, PMW.of(epsilon=20, updates=2, threshold=5))
+    sources = [session.ask({"age": [0, age]}).source for age in range(20, 40)]
+    assert session.updates_left == 0
+    assert sources.count("measured") == 2
+    assert session._run._truth is None
+    assert session.ask({"gender": "M"}).source == "estimate"
+
+
+def test_a_question_with_a_mistake_costs_nothing(tmp_path) -> None:
+    data = table()
+    ledger = book(tmp_path, data)
+    session = LaplaceSession.open(data, ledger=ledger)
+    for question in ({"size": 1}, {"age": 200}, {"gender": ["F", "M"]}, [1]):
+        with pytest.raises(UsageError, match="query 0"):
+            session.ask(question, epsilon=1)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="above 0"):
+        session.ask({"age": 20}, epsilon=0)
+    assert not spent(ledger, data)
+    assert len(session) == 0
+    with pytest.raises(UsageError, match="nothing was asked"):
+        session.close()
+
+
+def test_each_question_of_a_laplace_session_is_charged(tmp_path, fixed_bits) -> None:
+    data = table()
+    ledger = book(tmp_path, data)
+    session = LaplaceSession.open(data, ledger=ledger)
+    truth = (np.asarray(data.codes["gender"]) == 0).sum()
+    assert abs(float(session.ask({"gender": "F"}, epsilon="3/4")) - truth) < 30
+    session.ask({"age": [18, 30]}, epsilon="1/8")
+    assert len(spent(ledger, data)) == 2
+    with pytest.raises(BudgetError):
+        session.ask({"age": [18, 30]}, epsilon="1/4")
+    assert len(session) == 2
+    assert session.guarantee.loss == Pure(Fraction(7, 8))
+    release = session.close()
+    assert release.table("answers")["source"].to_list() == ["measured"] * 2
+    with pytest.raises(UsageError, match="closed"):
+        session.ask({"gender": "F"}, epsilon="1/100")
+
+
+def test_groups_are_the_unit_of_a_session(fixed_bits) -> None:
+    data = table(400)
+    homes = Coupling.by_group(data)
+    session = QuerySession.open(data, PMW.of(epsilon=1, updates=2), coupling=homes)
+    assert session.guarantee.unit.code == "group/replace:4"
+    plain = LaplaceSession.open(data, coupling=homes)
+    plain.ask({"gender": "F"}, epsilon=1)
+    assert plain.guarantee.unit.code == "group/replace:4"
+    for kind in (QuerySession.open, LaplaceSession.open):
+        arguments = (data, PMW.of(epsilon=1)) if kind == QuerySession.open else (data,)
+        with pytest.raises(PrivacyError, match="secret rows"):
+            kind(*arguments, coupling=Coupling.by_attribute(data, "gender"))  # type: ignore[arg-type]
+
+
+def test_laplace_noise_has_the_scale_of_the_group(fixed_bits) -> None:
+    data = table(400)
+    session = LaplaceSession.open(data, coupling=Coupling.by_group(data))
+    truth = (np.asarray(data.codes["gender"]) == 0).sum()
+    noise = np.array([float(session.ask({"gender": "F"}, epsilon=2)) - truth for _ in range(300)])
+    # The mean of |Lap(4/2)| is 2, its standard error over 300 draws 0.115; the bits are fixed.
+    assert np.abs(noise).mean() == pytest.approx(2, abs=0.35)
+    assert (noise * GRID).round(6).tolist() == np.rint(noise * GRID).tolist()
+
+
+def test_workloads_of_one_query_can_be_asked(fixed_bits) -> None:
+    data = table()
+    session = QuerySession.open(data, PMW.of(epsilon=1, updates=2))
+    workload = random_queries(data, 3, seed=1)
+    assert session.ask(workload[1:2]).label == "random subset 1"
+    with pytest.raises(UsageError, match="3 queries at once"):
+        session.ask(workload)
+    with pytest.raises(UsageError, match="attributes"):
+        session.ask(random_queries({"x": range(3)}, 1, seed=1))
+
+
+def test_an_open_session_that_fails_keeps_its_charge(tmp_path) -> None:
+    data = table()
+    ledger = book(tmp_path, data)
+    session = QuerySession.open(data, PMW.of(epsilon="1/2", updates=2), ledger=ledger)
+    with pytest.raises(UsageError, match="no attribute"), session:
+        session.ask({"shoes": 42})
+    assert not session.closed
+    assert len(spent(ledger, data)) == 1
+
+
+def test_sessions_run_on_pmw() -> None:
+    with pytest.raises(UsageError, match="runs on PMW, not on MWEM"):
+        QuerySession.open(table(10), MWEM.of(epsilon=1))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="questions"):
+        QuerySession.open(table(10), PMW.of(epsilon=1), questions=0)
+    with pytest.raises(UsageError, match="about a Table"):
+        LaplaceSession.open([1, 2])  # type: ignore[arg-type]
