@@ -30,6 +30,7 @@ from discreet.evaluation.ratings import (
     rmse_by_user,
 )
 from discreet.evaluation.scores import Scores
+from discreet.evaluation.semantic_loss import js_divergence, release_semantic_loss, semantic_loss
 from discreet.evaluation.significance import (
     BootstrapInterval,
     PairedTTest,
@@ -39,12 +40,14 @@ from discreet.evaluation.significance import (
     paired_t_test,
     wilcoxon_test,
 )
+from discreet.evaluation.tag_protocol import PostQuestions, evaluate_tags, leave_one_post_out
 
 __all__ = [
     "BootstrapInterval",
     "Evaluation",
     "Matches",
     "PairedTTest",
+    "PostQuestions",
     "Scores",
     "WilcoxonTest",
     "average_precision_at_k",
@@ -57,10 +60,13 @@ __all__ = [
     "evaluate_counts",
     "evaluate_ranking",
     "evaluate_ratings",
+    "evaluate_tags",
     "gini",
     "hit_at_k",
+    "js_divergence",
     "kl_original_to_released",
     "kl_released_to_original",
+    "leave_one_post_out",
     "mae",
     "mae_by_user",
     "match",
@@ -71,8 +77,10 @@ __all__ = [
     "prediction_coverage",
     "recall_at_k",
     "reciprocal_rank_at_k",
+    "release_semantic_loss",
     "rmse",
     "rmse_by_user",
+    "semantic_loss",
     "top_k_precision",
     "truncated_recall_at_k",
     "wilcoxon_test",

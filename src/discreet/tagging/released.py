@@ -1,0 +1,42 @@
+"""From a tagging release to a recommender that reads it."""
+
+from __future__ import annotations
+
+from discreet.errors import ReleaseError
+from discreet.privacy.release import Release
+from discreet.tagging.folk_rank import FolkRank
+from discreet.tagging.local_tags import LocalTags
+from discreet.tagging.tag_recommender import TagRecommender
+from discreet.tagging.tag_release import ASSIGNMENTS, STATISTICS
+
+__all__ = ["recommender"]
+
+
+def recommender(release: Release) -> TagRecommender:
+    """A recommender of tags that knows the release and, when it is asked, the asking person's own triples.
+
+    Parameters
+    ----------
+    release
+        Released triples are ranked by ``FolkRank``; released sums are weighed by ``LocalTags``.
+
+    Privacy
+    -------
+    Post-processing of the release. What ``recommend(own=…)`` is given stays with the person who asks.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.tagging import PTRJ
+    >>> tags = dc.synthetic.tags(users=60, resources=40, seed=7)
+    >>> tags = tags.with_vocabulary("observed").with_resources("observed")
+    >>> release = PTRJ.of(epsilon=1, delta=1e-6).release(tags)
+    >>> recommender(release).recommend([("somebody", "page-1")], n=3).columns
+    ['user_id', 'resource_id', 'tag', 'score', 'rank']
+    """
+    kind = release.kind if isinstance(release, Release) else type(release).__name__
+    if kind == STATISTICS:
+        return LocalTags(release)
+    if kind == ASSIGNMENTS:
+        return FolkRank().fit_release(release)
+    raise ReleaseError(f"{kind!r} is no tagging release.", remedy="Make one: discreet tags release TAGS --out FOLDER.")

@@ -1,0 +1,280 @@
+"""The interface that every recommender of tags has: fit, recommend.
+
+The public methods check, translate ids and shape the result; a model computes on codes in ``_fit`` and ``_score``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ids import Codes, IdMap
+from discreet.data.tags import TagAssignments
+from discreet.errors import DataError, ReleaseError, UsageError
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.release import Release
+from discreet.tagging.tag_release import ASSIGNMENTS
+
+__all__ = ["OwnTriples", "TagRecommender"]
+
+SCORES_AT_ONCE = 4_000_000
+"""Scores are computed for so many queries × tags at a time."""
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTriples:
+    """What the people who ask have tagged themselves, known on their side only.
+
+    Attributes
+    ----------
+    starts
+        The triples of query ``q`` are those from ``starts[q]`` to ``starts[q + 1]``.
+    resource, tag
+        Codes of each triple. From ``len(resources_)`` and ``len(tags_)`` on, they stand for resources and tags that
+        the model has never seen.
+    n_resources, n_tags
+        How many resources and tags there are, those of the model and the new ones together.
+    """
+
+    starts: NDArray[np.int64]
+    resource: NDArray[np.int64]
+    tag: NDArray[np.int64]
+    n_resources: int
+    n_tags: int
+
+    @property
+    def query(self) -> NDArray[np.int64]:
+        """The query that each triple belongs to."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    def part(self, begin: int, end: int) -> OwnTriples:
+        """The triples of some consecutive queries."""
+        first, last = int(self.starts[begin]), int(self.starts[end])
+        return OwnTriples(
+            self.starts[begin : end + 1] - first,
+            self.resource[first:last],
+            self.tag[first:last],
+            self.n_resources,
+            self.n_tags,
+        )
+
+
+class TagRecommender(ABC):
+    """What all recommenders of tags share.
+
+    Attributes
+    ----------
+    users_, resources_, tags_ : IdMap
+        The users, resources and tags that the model knows.
+    guarantee_ : Guarantee or None
+        What was promised about the triples it learned from; None for a model that protects nobody.
+    """
+
+    name: ClassVar[str]
+
+    users_: IdMap
+    resources_: IdMap
+    tags_: IdMap
+    guarantee_: Guarantee | None
+
+    def fit(self, data: TagAssignments) -> Self:
+        """Learn from triples: raw ones (then nobody is protected), or those of a release."""
+        if not isinstance(data, TagAssignments):
+            raise UsageError(
+                f"a recommender of tags learns from TagAssignments, not from {type(data).__name__}.",
+                remedy='Wrap your table: TagAssignments(table, user="…", resource="…", tag="…").',
+            )
+        if len(data) == 0:
+            raise DataError("there are no triples to learn from.")
+        self._fit(data)
+        self.users_, self.resources_, self.tags_ = data.users, data.resources, data.tags
+        self.guarantee_ = None
+        return self
+
+    def fit_release(self, release: Release) -> Self:
+        """Learn from released triples: post-processing, so that the promise is that of the release.
+
+        Whoever asks with ``own=`` gets lists that read their own triples, too: to them, and to nobody else, the
+        promise does not apply (it is *joint*).
+        """
+        if not isinstance(release, Release) or release.kind != ASSIGNMENTS:
+            kind = release.kind if isinstance(release, Release) else type(release).__name__
+            raise ReleaseError(f"{kind!r} is no release of triples.", remedy="Use recommender(release).")
+        self.fit(TagAssignments(release.table("assignments"), name=release.dataset))
+        self.guarantee_ = release.guarantee
+        return self
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What was promised; None for a model that protects nobody."""
+        self._require_fitted()
+        return self.guarantee_
+
+    def recommend(
+        self, queries: Iterable[tuple[Hashable, Hashable]], n: int = 10, *, own: TagAssignments | None = None
+    ) -> pl.DataFrame:
+        """The best ``n`` tags for each user who is about to tag a resource.
+
+        Parameters
+        ----------
+        queries
+            Pairs (user, resource). A model makes the best of those that it does not know.
+        n
+            How many; fewer only where there are fewer tags.
+        own
+            What the people who ask have tagged, as it stands on their own side. A query is answered with the triples
+            of its own user and with no others. Where they are given, they replace what the model has learned
+            about that user.
+
+        Returns
+        -------
+        polars.DataFrame
+            user_id, resource_id, tag, score, rank (from 1); queries in the order asked.
+        """
+        self._require_fitted()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise UsageError(f"n = {n!r} is not a number of tags.", remedy="Give a whole number from 1.")
+        asked = [_query(query) for query in queries]
+        user_ids, resource_ids = [user for user, _ in asked], [resource for _, resource in asked]
+        users = self.users_.encode(user_ids, unknown="mark")
+        resources = self.resources_.encode(resource_ids, unknown="mark")
+        tags, triples = self.tags_.ids(), None
+        if own is not None:
+            if not isinstance(own, TagAssignments):
+                raise UsageError(f"own= holds TagAssignments, not {type(own).__name__}.")
+            tags, resources, triples = self._own_triples(own, user_ids, resource_ids)
+        query, tag, score, rank = self._best(users, resources, triples, n)
+        return pl.DataFrame(
+            {
+                "user_id": _chosen(user_ids, query, "user"),
+                "resource_id": _chosen(resource_ids, query, "resource"),
+                "tag": _chosen(tags, tag, "tag"),
+                "score": score,
+                "rank": rank,
+            }
+        )
+
+    # What a model fills in
+
+    @abstractmethod
+    def _fit(self, data: TagAssignments) -> None:
+        """Learn."""
+
+    @abstractmethod
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+        """Scores of all tags for each query, larger is better; −inf for a tag not to be shown.
+
+        A user or resource that the model does not know has the code −1; a resource that only ``own`` knows has one
+        from ``len(resources_)`` on. There is one column a tag: ``own.n_tags`` of them where ``own`` is given,
+        ``len(tags_)`` otherwise.
+        """
+
+    # Helpers
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "tags_"):
+            raise UsageError(f"this {type(self).__name__} has not been fitted.", remedy="Call fit(data) first.")
+
+    def _best(
+        self, users: Codes, resources: Codes, own: OwnTriples | None, n: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Query, tag, score and rank of the best ``n`` tags of each query; equal ones in the order of the tags."""
+        n_tags = len(self.tags_) if own is None else own.n_tags
+        step = max(1, SCORES_AT_ONCE // max(1, n_tags))
+        parts = []
+        for begin in range(0, users.size, step):
+            end = min(begin + step, users.size)
+            some = None if own is None else own.part(begin, end)
+            scores = self._score(users[begin:end], resources[begin:end], some)
+            assert scores.shape == (end - begin, n_tags)
+            if some is not None:
+                _hide_words_of_others(scores, some, len(self.tags_))
+            parts.append(_ranked(scores, n, first_query=begin))
+        if not parts:
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing, np.empty(0), nothing
+        query, tag, score, rank = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return query, tag, score, rank
+
+    def _own_triples(
+        self, own: TagAssignments, users: list[Any], resources: list[Any]
+    ) -> tuple[list[Any], Codes, OwnTriples]:
+        """All tags, codes of the queries' resources, and each query's triples, with room for what is new."""
+        tags, tag_code = _extended(self.tags_, own.tags)
+        known, resource_code = _extended(self.resources_, own.resources)
+        asker = own.users.encode(users, unknown="mark")
+        first, last = own.user_starts[asker], own.user_starts[asker + 1]
+        sizes = np.where(asker < 0, 0, last - first)
+        starts = np.append(0, np.cumsum(sizes))
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1] - first, sizes)
+        triples = OwnTriples(
+            starts, resource_code[own.resource[place]], tag_code[own.tag[place]], len(known), len(tags)
+        )
+        asked = self.resources_.encode(resources, unknown="mark").copy()
+        theirs = own.resources.encode(resources, unknown="mark")
+        new = np.flatnonzero((asked < 0) & (theirs >= 0))
+        # A resource that only others have tagged is as unknown as any.
+        brought = np.isin(new * len(known) + resource_code[theirs[new]], triples.query * len(known) + triples.resource)
+        asked[new[brought]] = resource_code[theirs[new[brought]]]
+        return tags, asked, triples
+
+
+def _query(query: Any) -> tuple[Any, Any]:
+    if not isinstance(query, tuple | list) or len(query) != 2:
+        raise UsageError(f"{query!r} is not a (user, resource) pair.")
+    return query[0], query[1]
+
+
+def _extended(known: IdMap, more: IdMap) -> tuple[list[Any], NDArray[np.int64]]:
+    """The known ids followed by those of ``more`` that are new, and where each id of ``more`` stands in that list."""
+    codes = known.encode(more.series, unknown="mark").astype(np.int64)
+    new = np.flatnonzero(codes < 0)
+    codes[new] = len(known) + np.arange(new.size)
+    if new.size and len(known) and known.series.dtype != more.series.dtype:
+        raise DataError(
+            f"the {known.what} ids of the person who asks are of another type than those of the model.",
+            value=more.decode(new[:1])[0],
+            remedy="Give ids of one type: all text, or all whole numbers.",
+        )
+    return [*known.ids(), *more.decode(new)], codes
+
+
+def _hide_words_of_others(scores: Floats, own: OwnTriples, n_known: int) -> None:
+    """A tag that the model has never seen is shown to those who brought it and to nobody else."""
+    hidden = np.ones((scores.shape[0], own.n_tags - n_known), dtype=bool)
+    new = own.tag >= n_known
+    hidden[own.query[new], own.tag[new] - n_known] = False
+    scores[:, n_known:][hidden] = -np.inf
+
+
+def _chosen(ids: list[Any], rows: NDArray[np.int64], what: str) -> pl.Series:
+    """``ids[row]`` for each row, whatever the ids are."""
+    map_ = IdMap(ids, what=what)
+    return map_.take(map_.encode(ids)[rows])
+
+
+def _ranked(
+    scores: Floats, n: int, *, first_query: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The ``n`` largest finite scores of each row, best first; equal ones stand in the order of the columns."""
+    n = min(n, scores.shape[1])
+    if n < scores.shape[1]:
+        # What is clearly below the n-th need not be sorted; what equals it is, so that ties go by column.
+        least = np.partition(scores, -n, axis=1)[:, -n]
+        row, column = np.nonzero(scores >= least[:, None])
+    else:
+        row, column = np.nonzero(np.ones(scores.shape, dtype=bool))
+    value = scores[row, column].astype(np.float64)
+    order = np.lexsort((column, -value, row))
+    row, column, value = row[order], column[order], value[order]
+    rank = np.arange(row.size) - np.searchsorted(row, row) + 1
+    keep = (rank <= n) & np.isfinite(value)
+    return row[keep] + first_query, column[keep], value[keep], rank[keep]
