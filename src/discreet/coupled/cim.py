@@ -41,7 +41,7 @@ MOST_AHEAD = 2048
 BROKEN = (
     "rounds without an update are shown and not charged (0.1 each in a stream where nothing is charged: 1000 after "
     "10,000 queries); nothing stops after u_max updates, and u_max has neither the threshold nor the noise in it; the "
-    "noise is for a coupled sensitivity that is looked up in the rows, tests/refutations/test_coupled.py"
+    "noise is for a coupled sensitivity that is looked up in the rows, tests/refutations/test_coupled_iteration.py"
 )
 
 
@@ -65,7 +65,7 @@ class CIM(QueryMethod):
 
     Privacy
     -------
-    Claimed: ε in all, for a row with all it is coupled with. Refuted six ways in ``tests/refutations/test_coupled.py``;
+    Claimed: ε in all, for a row with all it is coupled with. Refuted six ways in ``tests/refutations/test_coupled_iteration.py``;
     at the published settings the budget ε₀ of a single round is above ε for every domain of up to 4.6·10⁷ cells. The
     release says what its rounds add up to (``cim_account``). ``PMW`` is the proved counterpart.
 
