@@ -13,7 +13,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import attacks, counting, evaluation, factors, neighbors, pairs, studies, subsets, testing
+    from discreet import (
+        attacks,
+        counting,
+        coupled,
+        evaluation,
+        factors,
+        neighbors,
+        pairs,
+        studies,
+        subsets,
+        tagging,
+        testing,
+    )
     from discreet.attacks.audit.engine import audit
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
@@ -47,6 +59,7 @@ _HOMES = {
     "attacks": "discreet.attacks",
     "audit": "discreet.attacks.audit.engine",
     "counting": "discreet.counting",
+    "coupled": "discreet.coupled",
     "neighbors": "discreet.neighbors",
     "evaluate": "discreet.evaluation",
     "evaluation": "discreet.evaluation",
@@ -54,6 +67,7 @@ _HOMES = {
     "study": "discreet.studies",
     "pairs": "discreet.pairs",
     "subsets": "discreet.subsets",
+    "tagging": "discreet.tagging",
     "studies": "discreet.studies",
     "recommend_privately": "discreet.subsets",
     "testing": "discreet.testing",
@@ -77,6 +91,7 @@ __all__ = [
     "attacks",
     "audit",
     "counting",
+    "coupled",
     "evaluate",
     "evaluation",
     "factors",
@@ -89,6 +104,7 @@ __all__ = [
     "study",
     "subsets",
     "synthetic",
+    "tagging",
     "testing",
 ]
 

@@ -65,9 +65,9 @@ class CIM(QueryMethod):
 
     Privacy
     -------
-    Claimed: ε in all, for a row with all it is coupled with. Refuted six ways in ``tests/refutations/test_coupled_iteration.py``;
-    at the published settings the budget ε₀ of a single round is above ε for every domain of up to 4.6·10⁷ cells. The
-    release says what its rounds add up to (``cim_account``). ``PMW`` is the proved counterpart.
+    Claimed: ε in all, for a row and all coupled with it. Refuted by ``tests/refutations/test_coupled_iteration.py``,
+    in several ways; at the published settings the budget ε₀ of a single round is above ε for every domain of up to
+    4.6·10⁷ cells. The release says what its rounds add up to (``cim_account``). ``PMW`` is the proved counterpart.
 
     Notes
     -----
