@@ -234,7 +234,7 @@ def test_split(run, films: Path, tmp_path: Path, how: str) -> None:
 
 def test_list_and_doctor(run) -> None:
     listed = json.loads(run("data", "list", "--json").stdout)
-    assert {"films", "checkins", "tags", "survey"} == set(listed["worlds"])
+    assert {"films", "checkins", "tags", "listeners", "survey"} == set(listed["worlds"])
     assert any("netflix" in f["name"] for f in listed["formats"])
     health = json.loads(run("doctor", "--json").stdout)
     assert all(health["core"].values())

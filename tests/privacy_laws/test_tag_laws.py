@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -34,6 +35,11 @@ def histories() -> Iterator[Triples]:
     cells = list(itertools.product(RESOURCES, TAGS))
     for size in range(1, len(cells) + 1):
         yield from itertools.combinations(cells, size)
+
+
+@lru_cache(maxsize=256)
+def with_history(history: Triples, *, alone: bool = False) -> TagAssignments:
+    return world([history] if alone else [*BASE, history])
 
 
 def world(people: list[Triples], *, resources: list[str] = RESOURCES, tags: list[str] = TAGS) -> TagAssignments:
@@ -78,7 +84,7 @@ def test_one_user_more_adds_no_more_than_the_stated_length(name: str, order: Ord
     before = SUMS[name](world(BASE), order)
     longest = 0.0
     for history in histories():
-        after, alone = SUMS[name](world([*BASE, history]), order), SUMS[name](world([history]), order)
+        after, alone = SUMS[name](with_history(history), order), SUMS[name](with_history(history, alone=True), order)
         moved = after.values - before.values
         np.testing.assert_array_equal(moved, alone.values)
         assert after.values.dtype == before.values.dtype
@@ -96,9 +102,9 @@ def test_the_gram_matrix_of_one_user_has_the_stated_length(order: Order) -> None
     before = tag_gram(world(BASE), head, order)
     longest = 0.0
     for history in histories():
-        after = tag_gram(world([*BASE, history]), head, order)
+        after = tag_gram(with_history(history), head, order)
         moved = after.matrices[0] - before.matrices[0]
-        np.testing.assert_array_equal(moved, tag_gram(world([history]), head, order).matrices[0])
+        np.testing.assert_array_equal(moved, tag_gram(with_history(history, alone=True), head, order).matrices[0])
         np.testing.assert_array_equal(moved, moved.T)
         assert norm(moved, 2) <= after.frobenius_squared
         assert after.l1 is not None
@@ -137,7 +143,7 @@ def test_nobody_is_there_and_nothing_moves() -> None:
 def spent_by_users(budget: TagBudget, history: Triples, *, less: Fraction) -> Fraction | float:
     """μ² or ε of popularity, Gram matrix and links together for one more user, with so much of the noise."""
     shares = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
-    data, order = world([history]), budget.order
+    data, order = with_history(history, alone=True), budget.order
     sums = (popularity(data, order, resources=True), whole(Links.of_users(data, np.arange(2), order)))
     gram, noise = tag_gram(data, np.arange(3), order), budget.gram(shares[1])
     total = 0.0

@@ -77,11 +77,11 @@ def test_topics_are_numbered_anew() -> None:
     assert channel.topic_of.tolist() == [1, 1, 0]
 
 
-def test_likeness_is_a_cosine_in_whole_steps() -> None:
+def test_likeness_is_half_a_cosine_in_whole_steps() -> None:
     profiles = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 2.0]])
     first, second = likeness_blocks(np.array([0, 0, 0, 1]), profiles)
     assert first is not None
-    assert first.tolist() == [[16, 11, 0], [11, 16, 0], [0, 0, 16]]
+    assert first.tolist() == [[16, 5, 0], [5, 16, 0], [0, 0, 16]]
     assert second is not None
     assert second.tolist() == [[16]]
     assert likeness_blocks(np.zeros(4, dtype=int), profiles, most=3) == (None,)

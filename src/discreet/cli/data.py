@@ -30,6 +30,7 @@ WORLDS = {
     "films": "ratings of films with times, gender, age, titles and genres",
     "checkins": "repeated visits to places, with weekdays and a few very busy people",
     "tags": "who tagged what with which word",
+    "listeners": "who tagged which artist, of the size and nature of Last.fm (HetRec 2011)",
     "survey": "answers of people in households",
 }
 
@@ -127,7 +128,7 @@ def generate(
     sizes: dict[str, Any] = {"users": users, "items": items, "records": records}
     if world == "survey":
         sizes = {"households": users}
-    elif world == "tags":
+    elif world in ("tags", "listeners"):
         sizes = {"users": users, "resources": items, "records": records}
     with working(f"generating {world}"):
         data = getattr(synthetic, world)(seed=seed, **{name: size for name, size in sizes.items() if size is not None})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 from typing import ClassVar, Protocol
 
@@ -160,7 +161,11 @@ class GaussianSelection:
 
     def deviation(self, cap: int) -> Fraction:
         """Of the noise, rounded up, and at least what can be drawn."""
-        return gaussian_deviation(cap, mu_for(self.epsilon, self.delta / 2) ** 2)
+        return gaussian_deviation(cap, self._mu_squared)
+
+    @cached_property
+    def _mu_squared(self) -> Fraction:
+        return mu_for(self.epsilon, self.delta / 2) ** 2
 
     def threshold(self, cap: int) -> int:
         """The least whole number k with Pr[1 + X ≥ k] ≤ 1 − (1−δ/2)^(1/l), X the rounded noise."""

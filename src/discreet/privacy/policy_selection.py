@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -87,7 +88,11 @@ class PolicySelection:
 
     def variance(self, cap: int) -> Fraction:
         """Of the noise, in squared grid steps."""
-        return self.sensitivity(cap) ** 2 / (2 * rho_for(self.epsilon, self.delta / 2))
+        return self.sensitivity(cap) ** 2 / (2 * self._rho)
+
+    @cached_property
+    def _rho(self) -> Fraction:
+        return rho_for(self.epsilon, self.delta / 2)
 
     def cutoff(self, cap: int) -> int:
         """The threshold in grid steps: over all j up to l, what j items of weight 2^b/√j do not pass."""

@@ -8,6 +8,7 @@ from discreet.tagging.pritop import PriTop
 from discreet.tagging.private_topics import PrivateTopics, Topics, topics_of_gram, topics_of_release
 from discreet.tagging.ptr_j import PTRJ
 from discreet.tagging.ptr_l import PTRL
+from discreet.tagging.ptr_s import PTRS
 from discreet.tagging.ptr_t import PTRT
 from discreet.tagging.released import recommender
 from discreet.tagging.tag_recommender import OwnTriples, TagRecommender
@@ -19,6 +20,7 @@ from discreet.tagging.vocabulary import discover_resources, discover_tags
 __all__ = [
     "PTRJ",
     "PTRL",
+    "PTRS",
     "PTRT",
     "Channel",
     "CoOccurringTags",

@@ -77,16 +77,15 @@ class Changes:
 
     Attributes
     ----------
-    into, out_of, weight
-        What is added to the edge between two nodes; a node of a query is numbered ``node · queries + query``.
-        Ordered by ``into``.
+    out_of, weight
+        What is added to the edges out of a node; a node of a query is numbered ``node · queries + query``. Ordered by
+        the node that an edge leads to.
     begins, targets
-        Where each distinct ``into`` begins, and which it is.
+        Where the edges to each such node begin, and which node it is.
     degree
         By how much the degree of each target changes.
     """
 
-    into: Integers
     out_of: Integers
     weight: Floats
     begins: Integers
@@ -115,9 +114,7 @@ class Changes:
             return None
         into, out_of = np.divmod(keys, nodes.size)
         targets, begins = np.unique(into, return_index=True)
-        return cls(
-            into, out_of * users.size + into % users.size, weight, begins, targets, np.add.reduceat(weight, begins)
-        )
+        return cls(out_of * users.size + into % users.size, weight, begins, targets, np.add.reduceat(weight, begins))
 
     def correct(self, sent: Floats, weights: Floats, degree: Floats) -> None:
         """What nodes with another degree send along a unit of weight."""

@@ -23,6 +23,8 @@ GRID = 16
 ROUNDS = 150
 """Steps of the factorization: it changes little from a hundred on."""
 
+CLEAR = 1.1
+"""How far beyond the edge of the noise an eigenvalue counts: of a hundred tags noise alone may exceed it by 5 %."""
 FILLINGS = 8
 """How often the diagonal is filled in anew."""
 
@@ -41,11 +43,14 @@ class Topics:
         Pr(z | t): rows sum to one; uniform for a tag that nothing is known about.
     share : topics
         Pr(z): how much of everything is about a topic.
+    known : tags
+        The tags that something is known about.
     """
 
     tag_given_topic: Floats
     topic_given_tag: Floats
     share: Floats
+    known: NDArray[np.bool_]
 
     @classmethod
     def of_weights(cls, weights: Floats) -> Topics:
@@ -55,7 +60,7 @@ class Topics:
         mass = weights.sum(axis=0)
         total = mass.sum()
         share = mass / total if total > 0 else np.full(mass.size, 1 / mass.size)
-        return cls(_shares(weights.T), _shares(weights), share)
+        return cls(_shares(weights.T), _shares(weights), share, weights.max(axis=1) > 0)
 
     @property
     def n_topics(self) -> int:
@@ -69,11 +74,6 @@ class Topics:
     def topic_of(self) -> NDArray[np.int64]:
         """The most probable topic of each tag; the first of equals."""
         return self.topic_given_tag.argmax(axis=1)
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """The tags that some topic holds more of than of nothing."""
-        return self.tag_given_topic.max(axis=0, initial=0.0) > 0
 
 
 def topics_of_gram(noisy_gram: Floats, noise_sd: float, *, most_topics: int = MOST_TOPICS) -> Topics:
@@ -120,13 +120,15 @@ def topics_of_gram(noisy_gram: Floats, noise_sd: float, *, most_topics: int = MO
         return Topics.of_weights(np.zeros((gram.shape[0], 1)))
     clean = np.maximum((vectors * values) @ vectors.T, 0)
     factor = _factored(clean, _start(values, vectors))
-    return Topics.of_weights(factor * factor.sum(axis=0))
+    weights = factor * factor.sum(axis=0)
+    alive = weights.any(axis=0)
+    return Topics.of_weights(weights[:, alive] if alive.any() else weights[:, :1])
 
 
 def likeness_blocks(
     topic_of: NDArray[np.int64], profiles: NDArray[np.floating], *, grid: int = GRID, most: int = 2000
 ) -> tuple[NDArray[np.uint8] | None, ...]:
-    """Qualities within topics: the cosine of two tags' profiles, in whole steps, and the whole for a tag with itself.
+    """Qualities within topics: half the cosine of two tags' profiles, in whole steps, and 1 for a tag with itself.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def likeness_blocks(
         if members.shape[0] > most:
             blocks.append(None)
             continue
-        block = np.floor(np.clip(members @ members.T, 0, 1) * grid).astype(np.uint8)
+        block = np.floor(np.clip(members @ members.T, 0, 1) * (grid / 2)).astype(np.uint8)
         np.fill_diagonal(block, grid)
         blocks.append(block)
     return tuple(blocks)
@@ -168,7 +170,7 @@ def _above_noise(gram: Floats, noise_sd: float, most: int) -> tuple[Floats, Floa
 def _leading(matrix: Floats, edge: float, most: int) -> tuple[Floats, Floats]:
     values, vectors = np.linalg.eigh(matrix)
     leading = np.argsort(-values, kind="stable")[:most]
-    leading = leading[values[leading] > edge]
+    leading = leading[values[leading] > CLEAR * edge]
     return np.sqrt(values[leading] ** 2 - edge**2), vectors[:, leading]
 
 

@@ -191,7 +191,7 @@ class PTRL(TagMethod):
         head = np.sort(np.argsort(-popular, kind="stable")[: self.head])
         gram = _gram(data, head)
         (matrix,) = noise.release(gram)
-        # Off the diagonal the deviation is what is told; topics want that on it, which is about twice as much.
+        # Told is the deviation off the diagonal; topics want √2 of it, and do not look at the diagonal itself.
         topics = topics_of_gram(matrix, np.sqrt(2) * noise.standard_deviation(gram), most_topics=self.topics)
         topic_of = channel_topics(topics, head, data.n_tags)
         n_topics = topics.n_topics + 1

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,8 +62,8 @@ class PTRT(TagMethod):
         How many of the most frequent tags are counted for each resource.
     most_tags
         The most tags that a resource's posts are given.
-    threshold
-        From how many deviations of the noise on a count is believed.
+    false_tags
+        So many tags of a resource are expected to be noise alone: that sets the counts from which on tags are believed.
     topics
         The most topics of the channel.
 
@@ -103,7 +104,7 @@ class PTRT(TagMethod):
     tag_share: Fraction = Fraction(1, 2)
     head: int = 300
     most_tags: int = 8
-    threshold: Fraction = Fraction(3)
+    false_tags: Fraction = Fraction(1, 4)
     topics: int = 20
 
     @classmethod
@@ -118,7 +119,7 @@ class PTRT(TagMethod):
         tag_share: Rational = "1/2",
         head: int = 300,
         most_tags: int = 8,
-        threshold: Rational = 3,
+        false_tags: Rational = "1/4",
         topics: int = 20,
     ) -> PTRT:
         """The method with plain numbers."""
@@ -131,7 +132,7 @@ class PTRT(TagMethod):
             as_fraction(tag_share, "tag_share"),
             head,
             most_tags,
-            as_positive(threshold, "threshold"),
+            as_positive(false_tags, "false_tags"),
             topics,
         )
 
@@ -176,9 +177,16 @@ class PTRT(TagMethod):
             NormalGramMechanism(whole * gram) if gram else None,
         )
 
-    def _least_count(self, table: NormalMechanism) -> int:
-        """The count from which on a tag of a resource is believed: public."""
-        return math.ceil(float(self.threshold) * table.standard_deviation(tag_counts(None)))
+    def _least_counts(self, table: NormalMechanism, size: int) -> NDArray[np.int64]:
+        """The count from which on a tag is believed of a resource, for the most frequent tag, the next one and so on.
+
+        The k-th tag of the head passes by noise alone with probability f/k, and all of them together so often as was
+        asked for: a frequent tag is the likelier one, and needs less evidence. Public.
+        """
+        deviation = table.standard_deviation(tag_counts(None))
+        rank = np.arange(1, size + 1)
+        chance = np.minimum(float(self.false_tags) / (1 / rank).sum() / rank, 0.5)
+        return np.array([math.ceil(-NormalDist().inv_cdf(p) * deviation) for p in chance], dtype=np.int64).clip(1)
 
     def _plan(self, public: TagAssignments) -> TagPlan:
         first, table, gram = self._mechanisms
@@ -188,14 +196,14 @@ class PTRT(TagMethod):
             gram.check(post_gram(None, np.arange(1)))
             Channel.within(self._channel_epsilon, [0], tag_share=self.tag_share, nothing=False)
         posts = np.bincount(public.posts.resource, minlength=public.n_resources)
-        least = self._least_count(table)
-        rows = int((posts >= least).sum())
+        least = self._least_counts(table, min(self.head, public.n_tags))
+        rows = int((posts >= least.min(initial=1)).sum())
         if rows * min(self.head, public.n_tags) > MOST_CELLS:
             raise UsageError(f"{rows:,} resources × {self.head:,} tags are too many counts.", remedy="Lower head.")
         expected: dict[str, Any] = {
             "popularity_noise_sd": first.standard_deviation(tag_counts(None)),
             "link_noise_sd": table.standard_deviation(tag_counts(None)),
-            "link_threshold": least,
+            "link_thresholds": [int(least[0]), int(least[-1])] if least.size else [],
             "resources_with_tags": rows,
             "channel_epsilon": float(self._channel_epsilon),
         }
@@ -219,10 +227,10 @@ class PTRT(TagMethod):
     def _make(self, data: TagAssignments) -> Parts:
         first, table, gram = self._mechanisms
         popular = first.release(tag_counts(data))
-        head = np.sort(np.argsort(-popular, kind="stable")[: self.head])
-        least = self._least_count(table)
+        head = np.argsort(-popular, kind="stable")[: self.head]
+        least = self._least_counts(table, head.size)
         posts = np.bincount(data.posts.resource, minlength=data.n_resources)
-        rows = np.flatnonzero(posts >= least)
+        rows = np.flatnonzero(posts >= least.min(initial=1))
         counts = table.release(resource_counts(data, rows, head)).reshape(rows.size, head.size)
         lists = ResourceLists.of(counts, rows, head, least=least, most=self.most_tags, posts=posts)
         said = None if gram is None else self._through_channel(data, head, popular, gram)

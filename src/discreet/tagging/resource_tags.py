@@ -31,19 +31,22 @@ class ResourceLists:
     count: Whole
 
     @classmethod
-    def of(cls, counts: Whole, rows: Whole, head: Whole, *, least: int, most: int, posts: Whole) -> ResourceLists:
-        """From noisy counts of resources × head those of at least ``least``, for each resource the ``most`` largest.
+    def of(cls, counts: Whole, rows: Whole, head: Whole, *, least: Whole, most: int, posts: Whole) -> ResourceLists:
+        """From noisy counts of resources × head those that are large enough, for each resource the ``most`` largest.
 
         Parameters
         ----------
         rows, head
             Codes of the resources and of the tags.
+        least
+            From which count on each tag of the head is believed.
         posts
             How many posts each resource has, which is public: no tag can be in more of them.
         """
-        best = np.argsort(-counts, axis=1, kind="stable")[:, :most]
-        value = np.take_along_axis(counts, best, axis=1)
-        row, place = np.nonzero(value >= least)
+        believed = np.where(counts >= least, counts, 0)
+        best = np.argsort(-believed, axis=1, kind="stable")[:, :most]
+        value = np.take_along_axis(believed, best, axis=1)
+        row, place = np.nonzero(value > 0)
         resource = rows[row]
         return cls(resource, head[best[row, place]], np.minimum(value[row, place], posts[resource]))
 

@@ -266,15 +266,12 @@ def _ranked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The ``n`` largest finite scores of each row, best first; equal ones stand in the order of the columns."""
     n = min(n, scores.shape[1])
-    if n < scores.shape[1]:
-        # What is clearly below the n-th need not be sorted; what equals it is, so that ties go by column.
-        least = np.partition(scores, -n, axis=1)[:, -n]
-        row, column = np.nonzero(scores >= least[:, None])
-    else:
-        row, column = np.nonzero(np.ones(scores.shape, dtype=bool))
+    # What is clearly below the n-th need not be sorted; what equals it is, so that ties go by column.
+    least = -np.partition(-scores, n - 1, axis=1)[:, n - 1, None]
+    row, column = np.nonzero((scores >= least) & np.isfinite(scores))
     value = scores[row, column].astype(np.float64)
     order = np.lexsort((column, -value, row))
     row, column, value = row[order], column[order], value[order]
     rank = np.arange(row.size) - np.searchsorted(row, row) + 1
-    keep = (rank <= n) & np.isfinite(value)
+    keep = rank <= n
     return row[keep] + first_query, column[keep], value[keep], rank[keep]

@@ -91,14 +91,24 @@ class TopicChain:
         self._list_topics(data.n_tags)
 
     def _cut(self, data: TagAssignments) -> None:
-        """Put the triples in the order of the blocks, and in a block resource by resource."""
-        self._lengths = np.bincount(data.resource, minlength=data.n_resources)
-        self._uses = np.bincount(data.tag, minlength=data.n_tags)
-        block = _dealt(self._lengths, self.shards)[data.resource] * self.shards
-        block += _dealt(self._uses, self.shards)[data.tag]
+        """Put the triples in the order of the blocks, and in a block resource by resource.
+
+        Resources and tags are numbered shard by shard here: what one block writes lies together, and two threads never
+        write to the same line of memory for long.
+        """
+        lengths, uses = (
+            np.bincount(data.resource, minlength=data.n_resources),
+            np.bincount(data.tag, minlength=data.n_tags),
+        )
+        resource_shard, tag_shard = _dealt(lengths, self.shards), _dealt(uses, self.shards)
+        self._resource_rank, self._tag_rank = _ranked(resource_shard), _ranked(tag_shard)
+        self._lengths, self._uses = np.empty_like(lengths), np.empty_like(uses)
+        self._lengths[self._resource_rank], self._uses[self._tag_rank] = lengths, uses
+        block = resource_shard[data.resource] * self.shards + tag_shard[data.tag]
         self._order = np.lexsort((data.tag, data.resource, block))
-        self._tag, self._resource = (c[self._order].astype(np.uint32) for c in (data.tag, data.resource))
         block = block[self._order]
+        self._resource = self._resource_rank[data.resource[self._order]].astype(np.uint32)
+        self._tag = self._tag_rank[data.tag[self._order]].astype(np.uint32)
         begins = np.ones(len(data), dtype=bool)
         begins[1:] = (block[1:] != block[:-1]) | (self._resource[1:] != self._resource[:-1])
         first = np.flatnonzero(begins)
@@ -141,14 +151,14 @@ class TopicChain:
     @property
     def resource_counts(self) -> NDArray[np.int32]:
         """How many triples of each resource have each topic: resources × topics."""
-        return self._resource_counts[:, : self.topics].copy()
+        return self._resource_counts[self._resource_rank, : self.topics]
 
     @property
     def tag_counts(self) -> NDArray[np.int32]:
         """How many triples with each tag have each topic: tags × topics."""
         cells = self._tag.astype(np.int64) * self.topics + self._topic
         counts = np.bincount(cells, minlength=self._uses.size * self.topics)
-        return counts.astype(np.int32).reshape(-1, self.topics)
+        return counts.astype(np.int32).reshape(-1, self.topics)[self._tag_rank]
 
     def log_likelihood(self) -> float:
         """Logarithm of the joint probability of all tags and topics, with the two distributions integrated out."""
@@ -228,6 +238,13 @@ def _dealt(sizes: Integers, shards: int) -> Integers:
     turn = np.arange(sizes.size) % (2 * shards)
     shard[np.argsort(-sizes, kind="stable")] = np.minimum(turn, 2 * shards - 1 - turn)
     return shard
+
+
+def _ranked(shard: Integers) -> Integers:
+    """A number for each, shard by shard."""
+    rank = np.empty_like(shard)
+    rank[np.argsort(shard, kind="stable")] = np.arange(shard.size)
+    return rank
 
 
 def _stream(*numbers: int) -> np.uint64:

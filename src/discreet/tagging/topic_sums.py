@@ -22,6 +22,8 @@ TOPIC_STEPS = 64
 MOST_IN_A_POST = 2**20
 """More of one topic does not count in one post: 16,384 tags."""
 
+FINER_BITS = 10
+
 SIZES = 13
 """Users are counted by the number of their triples: 1, 2–3, 4–7 … and from 2¹² on."""
 
@@ -52,8 +54,8 @@ class TagTopics:
 def resource_topics(data: TagAssignments, topics: TagTopics, order: Order) -> BoundedSums:
     """For each resource how much of what users gave it is about each topic; a user has length 1 at most.
 
-    A post adds the topics of its tags, y. With s = Σ ‖y‖² over a user's posts every entry is taken ⌊√(4^b/s)⌋ times,
-    with s = Σ ‖y‖₁ it is taken ⌊2^b/s⌋ times: whole numbers, whose length is 2^b at most.
+    A post adds the topics of its tags, y. With s = Σ ‖y‖² over a user's posts every entry is multiplied by 2^b/√s, with
+    s = Σ ‖y‖₁ by 2^b/s, in whole numbers and rounded down: the length is 2^b at most.
     """
     posts = data.posts
     sizes = np.diff(posts.starts)
@@ -70,7 +72,9 @@ def resource_topics(data: TagAssignments, topics: TagTopics, order: Order) -> Bo
     weight = _lengths(_by_user(posts.user, (y**order).sum(axis=1), data.n_users), order)
     values = np.stack(
         [
-            np.bincount(posts.resource, weights=weight[posts.user] * y[:, z], minlength=data.n_resources)
+            np.bincount(
+                posts.resource, weights=(weight[posts.user] * y[:, z]) >> FINER_BITS, minlength=data.n_resources
+            )
             for z in range(topics.n_topics)
         ],
         axis=1,
@@ -109,8 +113,8 @@ def _by_user(user: NDArray[np.int32], values: NDArray[np.int64], n_users: int) -
 
 
 def _lengths(sums: NDArray[np.int64], order: Order) -> NDArray[np.int64]:
-    """⌊√(4^b/s)⌋ or ⌊2^b/s⌋ for each user."""
+    """⌊√(4^c/s)⌋ or ⌊2^c/s⌋ for each user, c = b + 10: ten bits more than are kept."""
     distinct, inverse = np.unique(sums, return_inverse=True)
-    each = [max(int(s), 1) for s in distinct]
-    found = [math.isqrt(4**BITS // s) if order == 2 else 2**BITS // s for s in each]
+    each, bits = [max(int(s), 1) for s in distinct], BITS + FINER_BITS
+    found = [math.isqrt(4**bits // s) if order == 2 else 2**bits // s for s in each]
     return np.array(found, dtype=np.int64)[inverse]

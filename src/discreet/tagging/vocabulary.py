@@ -54,8 +54,8 @@ def discover_tags(
         of about five on the latter finds more. ``"policy"`` weighs users so that nobody's weight is spent on tags that
         are known by then, and releases names alone: it pays where users are many and a cap is hard to choose.
     ids
-        The type of the released tags; declared, because the type that occurs may follow from one user's record. Tags
-        that have no such form are left out.
+        The type of the released tags, which should be that of your tags; declared, because the type that occurs may
+        follow from one user's record. Tags that have no such form are left out.
 
     Privacy
     -------

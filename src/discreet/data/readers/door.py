@@ -14,6 +14,7 @@ from discreet.data.readers import (
     douban,
     generic,
     hetrec,
+    histograms,
     jester,
     movielens,
     netflix,
@@ -42,6 +43,7 @@ _FORMATS: tuple[Format, ...] = (
     *jester.FORMATS,
     *recbole.FORMATS,
     *questionnaires.FORMATS,
+    *histograms.FORMATS,
     *generic.FORMATS,
 )
 

@@ -1,0 +1,164 @@
+"""PTR-T: which tags are protected, what is given to posts, what a promise says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.data.tags import TagAssignments
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy.losses import Approximate, GaussianLoss, mu_for
+from discreet.privacy.units import Unit
+from discreet.tagging import PTRT
+from discreet.tagging.gram_topics import Topics
+from discreet.tagging.resource_tags import ResourceLists, channel_topics, fill_posts
+
+WORDS = [f"t{place}" for place in range(12)]
+
+
+def two_bands(users: int = 400, *, swap: bool = False) -> TagAssignments:
+    """Everybody tags two bands with a word of theirs and one at random; a third has been tagged once."""
+    rng = np.random.default_rng(2)
+    triples = []
+    for user in range(users):
+        for band, word in (("abba", "t0"), ("kiss", "t1")):
+            other = WORDS[int(rng.integers(2, 12))]
+            triples += [(f"u{user:03}", band, "t2" if swap and other != "t2" else word), (f"u{user:03}", band, other)]
+    triples += [("u000", "muse", "t5"), ("u000", "muse", "t6")]
+    return TagAssignments(triples).with_vocabulary(WORDS)
+
+
+@pytest.fixture(scope="module")
+def bands() -> TagAssignments:
+    return two_bands()
+
+
+def test_what_many_say_of_a_resource_is_released(bands: TagAssignments, fixed_bits) -> None:
+    release = PTRT.of(epsilon=1, delta="1e-6", head=12).release(bands)
+    assert release.kind == "tag-assignments"
+    top = release.table("assignments").group_by("resource_id", "tag").len().sort("len", descending=True)
+    assert set(top.head(2).select("resource_id", "tag").rows()) == {("abba", "t0"), ("kiss", "t1")}
+    links = release.table("links").filter(pl.col("tag").is_in(["t0", "t1"]))
+    assert links["count"].to_numpy() == pytest.approx([400, 400], abs=60)
+    assert release.table("tags").height == 12
+
+
+def test_every_post_is_one_that_there_is(bands: TagAssignments, fixed_bits) -> None:
+    for share in (0, "1/2"):
+        table = PTRT.of(epsilon=2, delta="1e-6", channel_share=share).release(bands).table("assignments")
+        true = bands.to_frame().group_by("user_id", "resource_id").len("places")
+        posts = table.group_by("user_id", "resource_id").len("given")
+        both = posts.join(true, on=["user_id", "resource_id"], how="left")
+        assert both["places"].null_count() == 0
+        assert (both["given"] <= both["places"]).all()
+        assert table.is_unique().all()
+
+
+def test_a_resource_with_few_posts_gets_no_tags_without_a_channel(bands: TagAssignments, fixed_bits) -> None:
+    without = PTRT.of(epsilon=1, delta="1e-6").release(bands).table("assignments")
+    assert "muse" not in without["resource_id"].to_list()
+    with_channel = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2").release(bands).table("assignments")
+    assert "muse" in with_channel["resource_id"].to_list()
+
+
+def test_a_loud_channel_keeps_the_topic(fixed_bits) -> None:
+    """Tea is tagged with words of tea, rum with words of rum; the threshold leaves all to the channel."""
+    rng = np.random.default_rng(3)
+    triples = [
+        (user, drink, f"{drink}-{word}")
+        for user in range(400)
+        for drink in ("tea", "rum")
+        for word in rng.choice(6, 2, replace=False)
+    ]
+    data = TagAssignments(triples).with_vocabulary([f"{drink}-{word}" for drink in ("tea", "rum") for word in range(6)])
+    for share, low, high in (("1/2", 0.95, 1.0), ("1/1000", 0.4, 0.6)):
+        method = PTRT.of(epsilon=40, delta="1e-6", channel_share=share, tag_share="1/5", threshold=1000)
+        table = method.release(data).table("assignments")
+        kept = (table["tag"].str.slice(0, 3) == table["resource_id"]).to_numpy().mean()
+        assert low <= kept <= high
+
+
+def test_the_promise(bands: TagAssignments) -> None:
+    plain = PTRT.of(epsilon=1, delta="1e-6").guarantee(bands)
+    assert plain.unit == Unit("record", "value")
+    assert plain.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
+    assert "it hides which tag you chose, not that you tagged this film" in str(plain)
+    mixed = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2")
+    assert mixed.guarantee(bands).loss == Approximate(Fraction(1), Fraction(1, 10**6))
+    shares = [one.loss.mu_squared for one in mixed._mechanisms if one is not None]
+    assert sum(shares) == mu_for("1/2", "1e-6") ** 2
+
+
+def test_plans_are_the_same_for_other_tags(bands: TagAssignments) -> None:
+    method, other = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2"), two_bands(swap=True)
+    assert method.estimate(bands) == method.estimate(other)
+    assert method.guarantee(bands) == method.guarantee(other)
+    assert method.estimate(bands)["resources_with_tags"] == 2
+
+
+def test_the_ledger_is_charged_once_and_not_for_mistakes(bands: TagAssignments, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger.open(bands, epsilon=3, delta="1e-5", unit="record/value")
+    with pytest.raises(UsageError):
+        PTRT.of(epsilon=1, delta="1e-6", channel_share=1).release(bands, ledger=ledger)
+    assert ledger.statement(bands).entries == ()
+    release = PTRT.of(epsilon=1, delta="1e-6").release(bands, ledger=ledger)
+    assert release.id in str(ledger.statement(bands).to_json())
+    assert len(ledger.statement(bands).entries) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": 0},
+        {"delta": 0},
+        {"head": 0},
+        {"most_tags": True},
+        {"channel_share": 1},
+        {"tag_share": 2},
+        {"popularity_share": 0},
+        {"gram_share": "0.99"},
+        {"threshold": 0},
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, bands: TagAssignments) -> None:
+    with pytest.raises(UsageError):
+        PTRT.of(**{"epsilon": 1, "delta": "1e-6", **wrong}).release(bands)
+
+
+def test_a_secret_vocabulary_is_refused() -> None:
+    with pytest.raises(PrivacyError, match="public list of tags"):
+        PTRT.of(epsilon=1, delta="1e-6").release(TagAssignments([("ann", "abba", "pop")]))
+
+
+def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
+    counts = np.array([[50, 3, 70], [9, 8, 7]])
+    lists = ResourceLists.of(
+        counts, np.array([2, 5]), np.array([10, 11, 12]), least=8, most=2, posts=np.array([0, 0, 60, 0, 0, 60])
+    )
+    assert lists.resource.tolist() == [2, 2, 5, 5]
+    assert lists.tag.tolist() == [12, 10, 10, 11]
+    assert lists.count.tolist() == [60, 50, 9, 8]  # no tag is in more posts than there are
+
+
+def test_places_take_listed_tags_as_often_as_counted(fixed_bits) -> None:
+    data = TagAssignments([(user, "abba", word) for user in range(5000) for word in ("x", "y")])
+    lists = ResourceLists(np.array([0, 0]), np.array([1, 0]), np.array([5000, 2500]))
+    place, tag = fill_posts(data, lists, None)
+    # 10,000 places: a half, a quarter, and the rest stays empty; 6 deviations of a binomial law.
+    assert np.bincount(tag) == pytest.approx([2500, 5000], abs=300)
+    assert place.size == tag.size
+    said = np.full(len(data), 1)
+    assert fill_posts(data, lists, said)[0].size == len(data)
+    crowded = ResourceLists(np.array([0, 0]), np.array([1, 0]), np.array([9000, 9000]))
+    assert fill_posts(data, crowded, None)[0].size == len(data)
+
+
+def test_rare_tags_are_a_topic_of_their_own() -> None:
+    topics = Topics.of_weights(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
+    assert channel_topics(topics, np.array([1, 2, 4]), 5).tolist() == [2, 0, 1, 2, 2]
