@@ -86,7 +86,7 @@ def test_attributes_that_are_none(survey: Table, attributes) -> None:
 
 def test_neighborhoods_and_components_of_a_chain(survey: Table) -> None:
     """0–1–2–3: a row has two partners at most, but all four can be reached."""
-    chain = Coupling.from_graph(survey, [(0, 1), (1, 2), (3, 2)])
+    chain = Coupling.from_graph(survey, [(0, 1), (1, 2), (3, 2)], public=True)
     assert chain.largest == 3
     assert chain.as_components().largest == 4
     assert chain.as_components().unit == Unit("group", "replace", 4)
@@ -108,7 +108,7 @@ def test_statistics_of_a_coupling(survey: Table) -> None:
     assert (facts["rows"], facts["coupled_rows"], facts["coupled_pairs"], facts["groups"]) == (6, 5, 4, 2)
     assert facts["coupled_share"] == pytest.approx(5 / 6)
     assert facts["k"] == facts["largest_neighborhood"] == facts["largest_component"] == 3
-    chain = Coupling.from_graph(survey, [(0, 1), (1, 2), (3, 2)]).statistics()
+    chain = Coupling.from_graph(survey, [(0, 1), (1, 2), (3, 2)], public=True).statistics()
     assert (chain["largest_neighborhood"], chain["largest_component"], chain["coupled_pairs"]) == (3, 4, 3)
     assert Coupling.none(survey).statistics()["coupled_rows"] == 0
 
@@ -137,7 +137,7 @@ def test_large_groups_need_no_matrix() -> None:
 
 def test_a_table_without_rows() -> None:
     table = Table({"flu": []}, domains={"flu": ["no", "yes"]})
-    for coupling in (Coupling.none(table), Coupling.from_graph(table, []), Coupling.kl(table)):
+    for coupling in (Coupling.none(table), Coupling.from_graph(table, [], public=True), Coupling.kl(table)):
         assert coupling.largest == 1
         assert coupling.statistics()["coupled_share"] == 0
 
@@ -157,7 +157,7 @@ def test_a_table_without_rows() -> None:
     ],
 )
 def test_graphs_of_every_kind(survey: Table, edges) -> None:
-    coupling = Coupling.from_graph(survey, edges)
+    coupling = Coupling.from_graph(survey, edges, public=True)
     expected = np.eye(6)
     expected[0, 1] = expected[1, 0] = 0.5
     expected[2, 4] = expected[4, 2] = -1
@@ -167,10 +167,10 @@ def test_graphs_of_every_kind(survey: Table, edges) -> None:
 
 
 def test_weak_couplings_are_dropped_and_named(survey: Table) -> None:
-    coupling = Coupling.from_graph(survey, [(0, 1, 0.5), (2, 4, -0.7), (1, 2, 0.0)], threshold=0.6)
+    coupling = Coupling.from_graph(survey, [(0, 1, 0.5), (2, 4, -0.7), (1, 2, 0.0)], threshold=0.6, public=True)
     assert coupling.degrees.nnz == 8
     assert "couplings of a degree below 0.6" in coupling.not_covered
-    assert Coupling.from_graph(survey, [(1, 2, 0.0)]).largest == 1
+    assert Coupling.from_graph(survey, [(1, 2, 0.0)], public=True).largest == 1
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow"])
@@ -182,20 +182,20 @@ def test_graphs_from_files(survey: Table, tmp_path: Path, suffix: str) -> None:
         write[suffix](path)
     else:
         frame.write_csv(path, separator="\t" if suffix == ".tsv" else ",")
-    assert Coupling.from_graph(survey, path).degrees.nnz == 10
+    assert Coupling.from_graph(survey, path, public=True).degrees.nnz == 10
 
 
 def test_a_file_without_degrees_couples_fully(survey: Table, tmp_path: Path) -> None:
     (tmp_path / "graph.csv").write_text("i,j\n0,1\n")
     pl.DataFrame({"i": [0], "j": [1]}).write_parquet(tmp_path / "graph.parquet")
     for name in ("graph.csv", "graph.parquet"):
-        assert Coupling.from_graph(survey, str(tmp_path / name)).degrees[0, 1] == 1
+        assert Coupling.from_graph(survey, str(tmp_path / name), public=True).degrees[0, 1] == 1
 
 
 def test_a_bad_row_of_a_file_without_lines_is_named(survey: Table, tmp_path: Path) -> None:
     pl.DataFrame({"row": [0, 2], "other": [1, 9]}).write_parquet(tmp_path / "graph.parquet")
     with pytest.raises(DataError, match="row 1: there is no such row; the table has 6") as caught:
-        Coupling.from_graph(survey, tmp_path / "graph.parquet")
+        Coupling.from_graph(survey, tmp_path / "graph.parquet", public=True)
     assert (caught.value.column, caught.value.value) == ("other", 9)
 
 
@@ -216,7 +216,7 @@ def test_bad_rows_of_a_file_are_named(survey: Table, tmp_path: Path, text: str, 
     path = tmp_path / "graph.csv"
     path.write_text(text)
     with pytest.raises(DataError) as caught:
-        Coupling.from_graph(survey, path)
+        Coupling.from_graph(survey, path, public=True)
     assert caught.value.file == str(path)
     assert caught.value.line == line
     assert caught.value.column == column
@@ -227,18 +227,18 @@ def test_bad_rows_of_a_file_are_named(survey: Table, tmp_path: Path, text: str, 
 )
 def test_bad_pairs_are_named(survey: Table, edges) -> None:
     with pytest.raises(DataError):
-        Coupling.from_graph(survey, edges)
+        Coupling.from_graph(survey, edges, public=True)
 
 
 def test_files_and_matrices_that_are_none(survey: Table, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        Coupling.from_graph(survey, tmp_path / "nowhere.csv")
+        Coupling.from_graph(survey, tmp_path / "nowhere.csv", public=True)
     with pytest.raises(DataError, match="no such file"):
-        Coupling.from_graph(survey, tmp_path / "nowhere.parquet")
+        Coupling.from_graph(survey, tmp_path / "nowhere.parquet", public=True)
     (tmp_path / "other.csv").write_text("a,b\n0,1\n")
     with pytest.raises(DataError, match="row"):
-        Coupling.from_graph(survey, tmp_path / "other.csv")
+        Coupling.from_graph(survey, tmp_path / "other.csv", public=True)
     with pytest.raises(UsageError, match="does not couple 6 rows"):
-        Coupling.from_graph(survey, coo_array((5, 5)))
+        Coupling.from_graph(survey, coo_array((5, 5)), public=True)
     with pytest.raises(UsageError, match="threshold"):
-        Coupling.from_graph(survey, [], threshold=1.5)
+        Coupling.from_graph(survey, [], threshold=1.5, public=True)

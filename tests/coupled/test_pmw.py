@@ -210,3 +210,37 @@ def test_a_stream_that_is_over_or_asked_about_other_sums_refuses(fixed_bits) -> 
         stream.first_pass(like)
     with pytest.raises(PrivacyError, match="gives no answers"):
         ThresholdStream(AboveThreshold.of(1, threshold=1, most=1), like)
+
+
+def test_a_step_that_would_overflow_is_refused() -> None:
+    with pytest.raises(UsageError, match="step"):
+        PMW.of(epsilon=1, step=1000)
+    small = Table({"x": [0, 1] * 20, "y": [0] * 40}, domains=DOMAINS)
+    method, advice = PMW.advise(small, random_queries(small, 20, seed=1), epsilon="1/100", updates=10)
+    assert method.step == advice.step <= 4
+
+
+@pytest.mark.parametrize("step", [8.0, -8.0])
+def test_the_longest_steps_keep_the_estimate_finite(step: float) -> None:
+    from discreet.coupled.weight_kernels import bend
+
+    for weights in (np.array([0, GRID, GRID, 0]), np.array([GRID] * 4), np.array([1, GRID, 7, 0])):
+        estimate = np.full(4, 10.0)
+        for _ in range(300):
+            bend(estimate, weights.astype(np.uint16), step, 40.0, GRID, bool(np.isin(weights, (0, GRID)).all()))
+        assert np.isfinite(estimate).all()
+        assert estimate.sum() == pytest.approx(40.0)
+
+
+def test_rows_that_were_picked_are_refused(tmp_path) -> None:
+    """How many rows a rule picks is a secret; it would be handed out as the public number of rows."""
+    whole = table(100)
+    part = whole.filter(lambda frame: frame["x"] == 0, independent=True)
+    with pytest.raises(PrivacyError, match="picked out of a table"):
+        PMW.of(epsilon=1).release(part, random_queries(part, 3, seed=1))
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(whole, epsilon=1, unit="record/replace")
+    promise = PMW.of(epsilon=1).guarantee(whole, random_queries(whole, 3, seed=1))
+    with pytest.raises(PrivacyError, match="that a rule picked"):
+        ledger.charge(part, promise, mechanism="pmw").__enter__()
+    assert not list(ledger.statement(whole).entries)

@@ -29,7 +29,7 @@ def rows(n: int) -> Table:
 @pytest.fixture
 def graph() -> Coupling:
     """A triangle with a tail: 0–1–2–0, 2–3."""
-    return Coupling.from_graph(rows(5), [(0, 1, 0.5), (1, 2, -0.25), (0, 2, 1.0), (2, 3, 0.75)])
+    return Coupling.from_graph(rows(5), [(0, 1, 0.5), (1, 2, -0.25), (0, 2, 1.0), (2, 3, 0.75)], public=True)
 
 
 def test_the_sensitivity_of_a_record_adds_up_its_degrees(graph: Coupling) -> None:
@@ -89,7 +89,7 @@ def test_what_is_proved_needs_what_is_public(graph: Coupling) -> None:
     with pytest.raises(PrivacyError, match="secret rows"):
         proved_influence_sensitivity(secret, np.ones(2))
     with pytest.raises(PrivacyError, match=r"below 0\.6 were dropped"):
-        proved_influence_sensitivity(Coupling.from_graph(rows(2), [], threshold=0.6), np.ones(2))
+        proved_influence_sensitivity(Coupling.from_graph(rows(2), [], threshold=0.6, public=True), np.ones(2))
     with pytest.raises(UsageError, match="do not fit 5 rows"):
         proved_influence_sensitivity(graph, np.ones(4))
 
@@ -103,7 +103,7 @@ def world() -> tuple[Table, Coupling]:
     rng = np.random.default_rng(4)
     table = Table({"a": rng.integers(0, 5, 200), "b": rng.integers(0, 3, 200)}, domains={"a": range(8), "b": range(3)})
     pairs = {tuple(sorted(pair)) for pair in rng.integers(0, 200, (150, 2)).tolist() if pair[0] != pair[1]}
-    return table, Coupling.from_graph(table, [(i, j, float(rng.uniform(-1, 1))) for i, j in sorted(pairs)])
+    return table, Coupling.from_graph(table, [(i, j, float(rng.uniform(-1, 1))) for i, j in sorted(pairs)], public=True)
 
 
 @pytest.mark.parametrize("kind", ["subset", "weighted"])

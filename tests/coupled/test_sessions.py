@@ -156,3 +156,29 @@ def test_sessions_run_on_pmw() -> None:
         QuerySession.open(table(10), PMW.of(epsilon=1), questions=0)
     with pytest.raises(UsageError, match="about a Table"):
         LaplaceSession.open([1, 2])  # type: ignore[arg-type]
+
+
+def test_threads_that_share_a_session_share_its_cap() -> None:
+    import sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        session = QuerySession.open(table(), PMW.of(epsilon=100, updates=5, threshold="1/4096"))
+        with ThreadPoolExecutor(8) as threads:
+            told = list(threads.map(lambda age: session.ask({"age": age}), [*range(20, 60)] * 3))
+    finally:
+        sys.setswitchinterval(before)
+    assert sum(answer.source == "measured" for answer in told) <= 5
+    assert session.updates_left >= 0
+
+
+def test_a_session_of_a_sandbox_stays_in_it(tmp_path) -> None:
+    from discreet.errors import ReleaseError
+    from discreet.privacy.charging import sandbox
+
+    with sandbox():
+        session = QuerySession.open(table(), PMW.of(epsilon=1, updates=2))
+    with pytest.raises(ReleaseError, match="sandbox"):
+        session.close().save(tmp_path / "answers")

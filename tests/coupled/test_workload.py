@@ -147,7 +147,26 @@ def test_products_of_weights_stay_on_the_grid() -> None:
     half = Choice(((0, 2, GRID // 2),), weighted=True)
     with pytest.raises(UsageError, match="query 1 weighs several attributes"):
         ProductWorkload(DOMAINS, [{}, {"sex": half, "size": half}])
-    with pytest.raises(UsageError, match="query 0, attribute 'size': no codes"):
+    with pytest.raises(UsageError, match="query 0, attribute 'size': the runs of codes"):
         ProductWorkload(DOMAINS, [{"size": Choice(())}])
     with pytest.raises(UsageError, match="query 0: there is no attribute 'color'"):
         ProductWorkload(DOMAINS, [{"color": Choice(((0, 1, 1),))}])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice(((0, 1, 1), (0, 1, 1))),
+        Choice(((1, 2, 1), (0, 1, 1))),
+        Choice(((0, 2, 1), (3, 9, 1), (4, 5, 1))),
+        Choice(((0, 1, 1000),)),
+        Choice(((0, 1, -1),)),
+        Choice(((0, 1, GRID + 1),), weighted=True),
+        Choice(((-1, 1, 1),)),
+        Choice(()),
+    ],
+)
+def test_no_query_weighs_a_row_more_than_once(choice: Choice) -> None:
+    """Noise is scaled for weights from 0 to 1: a query that weighs more would break every promise."""
+    with pytest.raises(UsageError, match="query 0, attribute 'x'"):
+        ProductWorkload({"x": IntegerDomain(0, 7)}, [{"x": choice}])

@@ -81,7 +81,7 @@ def test_one_response_more_makes_the_noise_ten_times_as_large() -> None:
     method, laws = LMCS.of(epsilon=1), []
     for middle in ("away", "yes"):
         table = flu(middle, *["yes"] * 9)
-        star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)])
+        star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)], public=True)
         laws.append(law(method, table, setting(table, [{"flu": "yes"}], star)))
     assert laws == [(9.0, 1.0), (10.0, 10.0)]
     assert smallest_delta(on_a_grid(*laws[0]), on_a_grid(*laws[1]), 1.0) == pytest.approx(0.627, abs=0.001)
@@ -116,7 +116,7 @@ def test_a_row_that_does_not_respond_moves_nine_that_do() -> None:
     method, laws = LMCS.of(epsilon=Fraction(1, 2)), []
     for ill in ("yes", "no"):
         table = flu("away", *[ill] * 9, "yes")
-        star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)])
+        star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)], public=True)
         laws.append(law(method, table, setting(table, [{"flu": "yes"}], star)))
     assert laws == [(10.0, 2.0), (1.0, 2.0)]
     loss = log_density(20, *laws[0]) - log_density(20, *laws[1])
@@ -125,7 +125,7 @@ def test_a_row_that_does_not_respond_moves_nine_that_do() -> None:
 
 def test_over_all_rows_the_maximum_is_right() -> None:
     table = flu(*["no"] * 10)
-    star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)])
+    star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)], public=True)
     weights = np.array([0.0] + [1.0] * 9)
     assert published_coupled_sensitivity(star.degrees, weights) == 1
     assert proved_influence_sensitivity(star, weights) == 9
@@ -148,7 +148,7 @@ def mixture_loss(correlation: float, scale: float, *, rows: int = 10, ill: float
 def mixed(correlation: float) -> Coupling:
     """Ten rows with this degree between every two, cut at the threshold of the thesis."""
     pairs = [(i, j, correlation) for i in range(10) for j in range(i)]
-    return Coupling.from_graph(flu(*["no"] * 10), pairs, threshold=0.6 if correlation > 0.5 else 0.0)
+    return Coupling.from_graph(flu(*["no"] * 10), pairs, threshold=0.6 if correlation > 0.5 else 0.0, public=True)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_noise_for_the_whole_group_is_enough() -> None:
 
 def test_coupled_sensitivity_says_so_and_refuses() -> None:
     method, table = LMCS.of(epsilon=1), flu("no", "yes", "yes")
-    public = Coupling.from_graph(table, [(1, 2)])
+    public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"flu": "yes"}])
     promise = method.guarantee(table, queries, coupling=public)
     assert promise.standing is Standing.REFUTED

@@ -196,7 +196,7 @@ def test_the_promised_accuracy_is_half_of_what_the_threshold_allows(fixed_bits) 
 @pytest.mark.parametrize("method", [CIM.of(epsilon=1), CIM.of(epsilon=1, update="corrected")])
 def test_it_says_so_and_refuses(method: CIM) -> None:
     table = days(3)
-    public = Coupling.from_graph(table, [(1, 2)])
+    public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"day": 0}])
     promise = method.guarantee(table, queries, coupling=public)
     assert promise.standing is Standing.REFUTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from discreet.privacy.losses import Approximate, GaussianLoss, mu_for
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRT
 from discreet.tagging.gram_topics import Topics
+from discreet.tagging.post_sums import tag_counts
 from discreet.tagging.resource_tags import ResourceLists, channel_topics, fill_posts
 
 WORDS = [f"t{place}" for place in range(12)]
@@ -67,19 +69,21 @@ def test_a_resource_with_few_posts_gets_no_tags_without_a_channel(bands: TagAssi
 
 
 def test_a_loud_channel_keeps_the_topic(fixed_bits) -> None:
-    """Tea is tagged with words of tea, rum with words of rum; the threshold leaves all to the channel."""
+    """Pages of tea have words of tea, those of rum have words of rum, each page once: all is up to the channel."""
     rng = np.random.default_rng(3)
     triples = [
-        (user, drink, f"{drink}-{word}")
+        (user, f"{drink}{user}", f"{drink}-{word}")
         for user in range(400)
         for drink in ("tea", "rum")
         for word in rng.choice(6, 2, replace=False)
     ]
     data = TagAssignments(triples).with_vocabulary([f"{drink}-{word}" for drink in ("tea", "rum") for word in range(6)])
     for share, low, high in (("1/2", 0.95, 1.0), ("1/1000", 0.4, 0.6)):
-        method = PTRT.of(epsilon=40, delta="1e-6", channel_share=share, tag_share="1/5", threshold=1000)
-        table = method.release(data).table("assignments")
-        kept = (table["tag"].str.slice(0, 3) == table["resource_id"]).to_numpy().mean()
+        method = PTRT.of(epsilon=40, delta="1e-6", channel_share=share, tag_share="1/5", popularity_share="1/2")
+        release = method.release(data)
+        assert release.table("links").height == 0
+        table = release.table("assignments")
+        kept = (table["tag"].str.slice(0, 3) == table["resource_id"].str.slice(0, 3)).to_numpy().mean()
         assert low <= kept <= high
 
 
@@ -123,7 +127,7 @@ def test_the_ledger_is_charged_once_and_not_for_mistakes(bands: TagAssignments, 
         {"tag_share": 2},
         {"popularity_share": 0},
         {"gram_share": "0.99"},
-        {"threshold": 0},
+        {"false_tags": 0},
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong, bands: TagAssignments) -> None:
@@ -139,11 +143,26 @@ def test_a_secret_vocabulary_is_refused() -> None:
 def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
     counts = np.array([[50, 3, 70], [9, 8, 7]])
     lists = ResourceLists.of(
-        counts, np.array([2, 5]), np.array([10, 11, 12]), least=8, most=2, posts=np.array([0, 0, 60, 0, 0, 60])
+        counts,
+        np.array([2, 5]),
+        np.array([10, 11, 12]),
+        least=np.array([8, 8, 8]),
+        most=2,
+        posts=np.array([0, 0, 60, 0, 0, 60]),
     )
     assert lists.resource.tolist() == [2, 2, 5, 5]
     assert lists.tag.tolist() == [12, 10, 10, 11]
     assert lists.count.tolist() == [60, 50, 9, 8]  # no tag is in more posts than there are
+
+
+def test_frequent_tags_need_less_evidence() -> None:
+    method = PTRT.of(epsilon=1, delta="1e-6", false_tags="1/4")
+    table = method._mechanisms[1]
+    least = method._least_counts(table, 300)
+    deviation = table.standard_deviation(tag_counts(None))
+    assert (np.diff(least) >= 0).all()
+    passes = [NormalDist().cdf(-count / deviation) for count in least]
+    assert 0.15 < sum(passes) <= 0.25  # whole counts are rounded up
 
 
 def test_places_take_listed_tags_as_often_as_counted(fixed_bits) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,7 +117,20 @@ class Terms:
 
 
 def check_choice(choice: Choice, size: int, where: str) -> None:
-    """Refuse runs that are none, overlap, or leave the codes of an attribute."""
-    flat = [end for start, stop, _ in choice.runs for end in (start, stop)]
-    if not flat or flat[0] < 0 or flat[-1] > size or any(a >= b for a, b in zip(flat[::2], flat[1::2], strict=True)):
-        raise UsageError(f"{where}: no codes from 0 to {size - 1} are chosen.", remedy="Choose at least one value.")
+    """Refuse runs that are none, overlap, or leave the codes of an attribute, and weights that are not from 0 to 1.
+
+    Noise is scaled for weights from 0 to 1, so this is where what one row can change is bounded.
+    """
+    ends = [0, *(end for start, stop, _ in choice.runs for end in (start, stop)), size]
+    rising = all(start < stop for start, stop, _ in choice.runs)
+    if not choice.runs or not rising or any(a > b for a, b in itertools.pairwise(ends)):
+        raise UsageError(
+            f"{where}: the runs of codes must rise from 0 to {size} without overlap.",
+            remedy="Choose at least one value.",
+        )
+    most = GRID if choice.weighted else 1
+    if any(not 0 < weight <= most for _, _, weight in choice.runs):
+        raise UsageError(
+            f"{where}: a weight must be {f'from 1 to {GRID} grid steps' if choice.weighted else '1'}.",
+            remedy="Give weights from 0 to 1.",
+        )

@@ -69,7 +69,7 @@ class Coupling(CoupledRows):
     Coupling(4 rows in groups of at most 3, public: the group column of the table)
     >>> households.unit.code, households.degrees.toarray()[0].tolist()
     ('group/replace:3', [1.0, 1.0, 1.0, 0.0])
-    >>> Coupling.from_graph(table, [(0, 1), (1, 2)]).as_components().largest
+    >>> Coupling.from_graph(table, [(0, 1), (1, 2)], public=True).as_components().largest
     3
     """
 
@@ -138,7 +138,7 @@ class Coupling(CoupledRows):
         )
 
     @classmethod
-    def from_graph(cls, table: Table, edges: Any, *, threshold: float = 0.0, public: bool = True) -> Self:
+    def from_graph(cls, table: Table, edges: Any, *, public: bool, threshold: float = 0.0) -> Self:
         """Background knowledge: pairs of rows, each with a degree or fully coupled.
 
         Parameters
@@ -147,10 +147,10 @@ class Coupling(CoupledRows):
             A CSV, Parquet or Arrow file with columns ``row``, ``other`` and optionally ``degree``; a table or tuples of
             the same; a sparse matrix of degrees. Rows count from 0 in the order of the table. A pair may be
             given in one direction or in both.
-        threshold
-            δ₀. Couplings that are dropped for being weak are not protected.
         public
             Whether it is public knowledge; False for a graph that was worked out from the secret rows.
+        threshold
+            δ₀. Couplings that are dropped for being weak are not protected.
         """
         matrix = edge_degrees(edges, len(table), threshold=threshold)
         dropped = (f"couplings of a degree below {threshold:g}",) if threshold > 0 else ()

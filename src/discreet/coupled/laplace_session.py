@@ -80,7 +80,10 @@ class LaplaceSession(Session):
         epsilon
             What this answer may cost.
         """
-        query = self._question(question)
+        with self._lock:
+            return self._measured(self._question(question), epsilon)
+
+    def _measured(self, query: Workload, epsilon: Rational) -> Answer:
         budget = as_positive(epsilon, "epsilon")
         mechanism = LaplaceMechanism(budget)
         like = single_sum(np.zeros(1, dtype=np.int64), self._setting)
@@ -95,7 +98,8 @@ class LaplaceSession(Session):
         return self._told(float(noisy[0]) / GRID, label, MEASURED)
 
     def close(self) -> Release:
-        if self._release is None:
-            self._release = self._released(self.guarantee, {"rows": self._setting.n_rows}, {})
-            self._table = None
-        return self._release
+        with self._lock:
+            if self._release is None:
+                self._release = self._released(self.guarantee, {"rows": self._setting.n_rows}, {})
+                self._table = None
+            return self._release

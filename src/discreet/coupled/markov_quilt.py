@@ -101,8 +101,12 @@ class MarkovChain:
         """Powers of the matrix, or laws of the rows, from 0 to so many steps; of numbers or of what is possible."""
         walked = self._seen[what]
         step = self._floats if what in ("powers", "laws") else self._floats > 0
-        while len(walked) <= steps:
-            walked.append(walked[-1] @ step)
+        if len(walked) <= steps:
+            # A list of its own, put in place when it is done: others may be walking, too.
+            walked = list(walked)
+            while len(walked) <= steps:
+                walked.append(walked[-1] @ step)
+            self._seen[what] = walked
         return walked[: steps + 1]
 
     def _reached(self, place: int) -> NDArray[np.bool_]:
@@ -128,6 +132,8 @@ class MarkovChain:
         joint, possible = laws[:, :, None] * powers, reached[:, :, None] & paths
         totals = joint.sum(axis=1, keepdims=True)
         given = np.divide(joint, totals, out=np.zeros_like(joint), where=totals > 0)
+        # Products near the smallest float have lost their digits: they count as too small to be known.
+        given[possible & (joint < LEAST_PROBABILITY)] = 0.0
         ratios = _worst_ratio(given.transpose(0, 2, 1), possible.transpose(0, 2, 1)) + self._margin(2 * place + most)
         ratios[0] = 0.0
         return ratios

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.coupled.workload import GRID, Workload
 
-__all__ = ["LearnedHistogram", "most_updates"]
+__all__ = ["LearnedHistogram", "most_updates", "on_grid"]
 
 USUAL_ERROR = 0.1
 """Error of the uniform histogram at a query that was picked for its error, as a share of all rows: a public guess."""
@@ -48,6 +48,11 @@ def most_updates(cells: int, error: float, *, step: float | None = None) -> floa
     eta = 4 * error if step is None else step
     fall = eta * error - eta**2 / 8
     return math.log(cells) / fall if fall > 0 else math.inf
+
+
+def on_grid(workload: Workload, estimate: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:
+    """Answers of an estimate in whole grid steps, from 0 to all rows: true ones are nowhere else."""
+    return np.clip(np.rint(workload.answers(estimate) * GRID), 0, n_rows * GRID).astype(np.int64)
 
 
 @dataclass

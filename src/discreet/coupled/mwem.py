@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.coupled.budgets import Budget
-from discreet.coupled.multiplicative_weights import LearnedHistogram
+from discreet.coupled.multiplicative_weights import LearnedHistogram, on_grid
 from discreet.coupled.query_method import Answered, QueryMethod, QueryPlan, QuerySetting, single_sum
 from discreet.coupled.workload import GRID
 from discreet.data.tables import Table
@@ -166,7 +166,7 @@ class MWEM(QueryMethod):
     @staticmethod
     def _estimates(learned: LearnedHistogram, setting: QuerySetting) -> NDArray[np.int64]:
         """What the estimate gives, in whole grid steps."""
-        return np.rint(setting.workload.answers(learned.estimate) * GRID).astype(np.int64)
+        return on_grid(setting.workload, learned.estimate, setting.n_rows)
 
 
 def _loss(rounds: int, picking: ExponentialMechanism, measuring: AdditiveMechanism) -> Loss:

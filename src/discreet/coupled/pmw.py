@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["PMW"]
 
 PASSES = 4
+MOST_STEP = 8
+"""No step of the accuracy theorem is longer; e^8 is far from what a float cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class PMW(QueryMethod):
     def __post_init__(self) -> None:
         if self.updates is not None and not 1 <= self.updates <= MOST_UPDATES:
             raise UsageError(f"updates = {self.updates} must be a whole number from 1 to {MOST_UPDATES:,}.")
+        if self.step is not None and self.step > MOST_STEP:
+            raise UsageError(f"step = {float(self.step):g} must be at most {MOST_STEP}.", remedy="Steps of 4 suffice.")
         if not 1 <= self.passes <= 1000:
             raise UsageError(f"passes = {self.passes} must be a whole number from 1 to 1000.")
 

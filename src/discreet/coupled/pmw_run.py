@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.coupled.multiplicative_weights import LearnedHistogram
+from discreet.coupled.multiplicative_weights import LearnedHistogram, on_grid
 from discreet.coupled.pmw_plan import PMWPlan
 from discreet.coupled.query_method import QuerySetting, single_sum
 from discreet.coupled.threshold_stream import ThresholdStream
@@ -77,12 +77,14 @@ class PMWRun:
         truth = None if self._truth is None else self._truth(block)
         answers[:] = self._estimates(block)
         done = 0
-        while self._truth is not None and truth is not None and done < len(block):
+        while self._truth is not None and truth is not None and self.updates_left > 0 and done < len(block):
             gaps = np.abs(truth[done:] - answers[done:])
             place = self._stream.first_pass(single_sum(gaps, self._setting))
             if place is None:
                 return
             done += place
+            # Counted before it is measured: whatever fails from here on, the cap holds.
+            self.updates_left -= 1
             noisy = self._plan.answers.release(single_sum(truth[done : done + 1], self._setting))
             # No table gives less than 0 or more than all rows.
             answers[done] = min(max(int(noisy[0]), 0), self._setting.n_rows * GRID)
@@ -94,7 +96,6 @@ class PMWRun:
 
     def _update(self, query: Workload, answer: float) -> None:
         self.learned.learn(query, answer)
-        self.updates_left -= 1
         if not self.updates_left:
             self._truth = None
         elif not self._stream.passes_left:
@@ -102,7 +103,7 @@ class PMWRun:
 
     def _estimates(self, block: Workload) -> NDArray[np.int64]:
         """What the estimate gives, on the grid: tests compare whole numbers, and these are what is handed out."""
-        return np.rint(block.answers(self.learned.estimate) * GRID).astype(np.int64)
+        return on_grid(block, self.learned.estimate, self._setting.n_rows)
 
     def _new_stream(self) -> ThresholdStream:
         return ThresholdStream(self._plan.tests, single_sum(np.zeros(1, dtype=np.int64), self._setting))

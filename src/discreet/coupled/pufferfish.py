@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from discreet.coupled.query_method import KIND
+from discreet.coupled.query_method import KIND, require_complete
 from discreet.coupled.workload import GRID, Workload
 from discreet.data.tables import Table
 from discreet.errors import UsageError
@@ -175,6 +175,7 @@ class PufferfishCount(ABC):
             raise UsageError(
                 "the table does not say which rows depend on each other.", remedy='Give Table(…, group="person").'
             )
+        require_complete(table)
         self._check(table, workload)
         found, times = np.unique(np.bincount(table.group), return_counts=True)
         return {int(size): int(number) for size, number in zip(found, times, strict=True) if size}

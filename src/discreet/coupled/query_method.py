@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.coupled.workload import GRID, Workload
 from discreet.data.tables import Table
-from discreet.errors import UsageError
+from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.coupled.coupling import Coupling
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["Answered", "QueryMethod", "QueryPlan", "QuerySetting", "single_sum"]
+__all__ = ["Answered", "QueryMethod", "QueryPlan", "QuerySetting", "promise", "require_complete", "single_sum"]
 
 KIND = "query-answers"
 
@@ -58,8 +58,14 @@ class QuerySetting:
                 remedy="Make one: random_queries(table, 1000, seed=1), queries_from_json(table, …).",
             )
         workload.require_fit(table)
+        if table.n_cells >= 2**63:
+            raise UsageError(
+                "the cells of this product domain are too many to be numbered.",
+                remedy="Declare wider bins, or leave out attributes: with_attributes(table, […]).",
+            )
         if not len(table):
             raise UsageError("the table has no rows, so every answer is 0.", remedy="Give a table with rows.")
+        require_complete(table)
         if coupling is not None:
             coupling.require_fits(table)
         return cls(len(table), workload, coupling)
@@ -154,6 +160,8 @@ class QueryMethod(ABC):
 
     def estimate(self, table: Table, workload: Workload, *, coupling: Coupling | None = None) -> dict[str, Any]:
         """What to expect, from public values alone: no row is read, nothing is spent."""
+        if coupling is not None:
+            coupling.require_public("an estimate")
         setting = QuerySetting.of(table, workload, coupling)
         plan, _ = self._promised(setting)
         facts = {"method": self.name, **self.parameters, "queries": len(workload), "cells": workload.n_cells}
@@ -205,6 +213,17 @@ class QueryMethod(ABC):
             )
             charge.settle(release.id)
         return release
+
+
+def require_complete(table: Table) -> None:
+    """Refuse rows that were picked out of a table: how many a rule picks is a secret, and here it would be public."""
+    if not table.complete:
+        raise PrivacyError(
+            "these rows were picked out of a table; how many there are depends on what the rows hold, and answers "
+            "about replaced rows take their number for public.",
+            remedy="Ask the whole table, with the condition in the queries; or, where the rule looked at public facts "
+            "alone, make a table of its own of these rows: Table(part.to_frame(), domains=…).",
+        )
 
 
 def single_sum(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:

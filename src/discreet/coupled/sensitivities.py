@@ -113,7 +113,7 @@ def proved_influence_sensitivity(coupling: Coupling, row_weights: NDArray[np.flo
     --------
     >>> from discreet.data import Table
     >>> table = Table({"flu": ["no", "yes"]}, domains={"flu": ["no", "yes"]})
-    >>> half = Coupling.from_graph(table, [(0, 1, 0.5)])
+    >>> half = Coupling.from_graph(table, [(0, 1, 0.5)], public=True)
     >>> proved_influence_sensitivity(half, np.array([0.0, 1.0])), proved_influence_sensitivity(half, np.ones(2))
     (1.0, 1.5)
     """

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +27,7 @@ from discreet.coupled.workload import Workload
 from discreet.coupled.workload_json import query_from
 from discreet.data.tables import Table
 from discreet.errors import UsageError
-from discreet.privacy.charging import Charge, charged
+from discreet.privacy.charging import Charge, charged, in_sandbox
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.release import Release
 
@@ -71,6 +72,9 @@ class Session(ABC):
         self._dataset = dataset
         self._asked: list[Answer] = []
         self._release: Release | None = None
+        self._sandboxed = in_sandbox()
+        # One question at a time, whoever asks: answers and what is left of the budget belong together.
+        self._lock = RLock()
 
     @property
     @abstractmethod
@@ -132,6 +136,7 @@ class Session(ABC):
             parameters={**parameters, "questions": len(self)},
             parts={"answers": self.answers(), **parts},
             dataset=self._dataset,
+            sandboxed=self._sandboxed or in_sandbox(),
         )
 
 
@@ -235,21 +240,24 @@ class QuerySession(Session):
         question
             For instance ``{"age": [18, 29], "gender": "F"}``; see ``queries_from_json`` for all that can be asked.
         """
-        query = self._question(question)
-        answers, measured = self._run.answer(query)
-        return self._told(float(answers[0]), query.labels()[0], MEASURED if measured[0] else ESTIMATED)
+        with self._lock:
+            query = self._question(question)
+            answers, measured = self._run.answer(query)
+            return self._told(float(answers[0]), query.labels()[0], MEASURED if measured[0] else ESTIMATED)
 
     def histogram(self) -> np.ndarray:
         """The estimate of all cells as it is now: public, nowhere negative, its sum the number of rows."""
-        return self._run.learned.estimate.copy()
+        with self._lock:
+            return self._run.learned.estimate.copy()
 
     def close(self) -> Release:
-        if self._release is None:
-            self._release = self._released(self.guarantee, self._parameters, {"histogram": self.histogram()})
-            self._run.stop()
-            self._charge.settle(self._release.id)
-            self._stack.close()
-        return self._release
+        with self._lock:
+            if self._release is None:
+                self._release = self._released(self.guarantee, self._parameters, {"histogram": self.histogram()})
+                self._run.stop()
+                self._charge.settle(self._release.id)
+                self._stack.close()
+            return self._release
 
 
 def session_setting(table: Table, coupling: Coupling | None) -> QuerySetting:

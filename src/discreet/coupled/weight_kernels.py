@@ -41,14 +41,15 @@ def bend(
         Whether there are no weights in between, so that one exponential does for all cells.
     """
     after = 0.0
+    # Only ratios of cells matter. Falling ones cannot overflow: a rise of the chosen cells is a fall of the others.
     if all_or_nothing:
-        rise = np.expm1(step) / grid
+        fall = np.expm1(-abs(step)) / grid
         for cell in range(estimate.size):
-            estimate[cell] *= 1.0 + rise * weights[cell]
+            estimate[cell] *= 1.0 + fall * (weights[cell] if step < 0 else grid - weights[cell])
             after += estimate[cell]
     else:
         for cell in range(estimate.size):
-            estimate[cell] *= np.exp(step * (weights[cell] / grid))
+            estimate[cell] *= np.exp(-abs(step) * ((weights[cell] if step < 0 else grid - weights[cell]) / grid))
             after += estimate[cell]
     scale = total / after
     for cell in range(estimate.size):

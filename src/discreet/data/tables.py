@@ -53,6 +53,8 @@ class Table:
         Code of the group of each row.
     lineage : tuple of str
         Fingerprints of the data that these are a part of.
+    complete : bool
+        Whether no rows were left out by ``filter``. Only then is the number of rows public where rows are replaced.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Table:
     group: Codes | None
     name: str
     lineage: tuple[str, ...]
+    complete: bool
     _frame: pl.DataFrame
 
     def __init__(self, data: Any, *, domains: Mapping[str, Any], group: str | None = None, name: str = "") -> None:
@@ -89,7 +92,7 @@ class Table:
                     column=column,
                     remedy="Name the columns as the domains do.",
                 )
-        self.name, self.lineage = name, ()
+        self.name, self.lineage, self.complete = name, (), True
         self.attributes = tuple(domains)
         self.domains = MappingProxyType({attribute: as_domain(domain) for attribute, domain in domains.items()})
         self.codes = MappingProxyType(
@@ -215,6 +218,11 @@ class Table:
 
         The part remembers where it came from, so the ledger charges what is done with it to the whole;
         ``independent`` declares that the rule looks at one row (or group) at a time.
+
+        Privacy
+        -------
+        How many rows a rule keeps depends on what they hold, so nothing is promised about a part under the relation
+        "replace", for which the number of rows is public. Put the condition into the queries instead.
         """
         mask = as_mask(keep(self._frame) if callable(keep) else keep, len(self))
         part = object.__new__(Table)
@@ -225,7 +233,7 @@ class Table:
             part.groups, group = compact(self.groups, self.group[mask])
             part.group = _frozen(group)
         part._frame = self._frame.filter(pl.Series(mask))
-        part.lineage = cut_from(self, independent=independent)
+        part.lineage, part.complete = cut_from(self, independent=independent), False
         return part
 
 

@@ -77,8 +77,10 @@ class PTRJ(TagMethod):
     Notes
     -----
     Every cell of resources × tags gets noise; those above a public threshold, which noise alone passes in 0.1 cells of
-    a resource, are released as links. At the level of users, links are worth their noise because only the tags of a
-    hundred resources are counted, those that many people tag: their triples then weigh more.
+    a resource, are released as links. At the level of users only the tags of the hundred resources that most people
+    tag are counted, because a user's triples then weigh more. Links pay where one in five people tags the same
+    resources; where the most popular one has 4 % of 1,900 users, as in the built-in world after Last.fm, nearly all of
+    the gain over one's own tags is due to popularity, whatever ε.
 
     References
     ----------
@@ -103,7 +105,7 @@ class PTRJ(TagMethod):
     epsilon: Fraction
     delta: Fraction
     unit: Protected = "user"
-    popularity_share: Fraction = Fraction(1, 4)
+    popularity_share: Fraction = Fraction(1, 2)
     gram_share: Fraction = Fraction(0)
     head: int = 100
     resources: int = 100
@@ -120,8 +122,8 @@ class PTRJ(TagMethod):
         head: int = 100,
         resources: int = 100,
     ) -> PTRJ:
-        """The method with plain numbers; popularity gets 1/4 of the budget, for single assignments 1/20."""
-        usual = Fraction(1, 4) if unit == "user" else Fraction(1, 20)
+        """The method with plain numbers; popularity gets 1/2 of the budget, for single assignments 1/20."""
+        usual = Fraction(1, 2) if unit == "user" else Fraction(1, 20)
         return cls(
             as_positive(epsilon, "epsilon"),
             as_probability(delta),

@@ -219,7 +219,7 @@ class Ledger:
         self._require_book(data)
         with self._store.read() as connection:
             account = self._require(connection, data)
-            _require_covered(connection, data, account)
+            _require_covered(connection, data, account, guarantee)
             before = tables.balance(connection, account)
         loss = account.loss_of(guarantee)
         counted = guarantee.standing is not Standing.REFUTED
@@ -349,17 +349,30 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
         ) from None
 
 
-def _require_covered(connection: Connection, data: Dataset | str, account: Account) -> None:
-    """A part that was cut by a rule that may look at everybody is not covered by a promise about the part."""
-    if isinstance(data, str) or not any(origin.startswith(FREELY) for origin in data.lineage):
+def _require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:
+    """Two kinds of parts are not covered by a promise about them, unless they have become data of their own.
+
+    A part that was cut by a rule that may look at everybody; and rows picked out of a table, where the promise is about
+    rows that are replaced: with another content a row would not have been picked.
+    """
+    if isinstance(data, str):
         return
-    if not tables.accounts_of(connection, [data.fingerprint]):
+    freely = any(origin.startswith(FREELY) for origin in data.lineage)
+    picked = guarantee.unit.relation != "add-remove" and not getattr(data, "complete", True)
+    if not (freely or picked) or tables.accounts_of(connection, [data.fingerprint]):
+        return
+    if picked:
         raise PrivacyError(
-            f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
-            "more could change all of it, and a promise about the part would be none about the whole.",
-            remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
-            "its own, ledger.link(part, account).",
+            f"{_name(data)} has the rows of {account.name!r} that a rule picked: a replaced row may leave the part, "
+            "and a promise about replaced rows of the part would be none about the whole.",
+            remedy="Ask the whole table, with the condition in the queries.",
         )
+    raise PrivacyError(
+        f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
+        "more could change all of it, and a promise about the part would be none about the whole.",
+        remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
+        "its own, ledger.link(part, account).",
+    )
 
 
 def _name_of_account(data: Dataset | str) -> str:
