@@ -40,7 +40,7 @@ class LocalTags(TagRecommender):
     Parameters
     ----------
     release
-        A release of kind "tag-statistics", which ``PTRJ`` makes.
+        A release with sums about tags, which ``PTRJ`` makes, and ``PTRT`` beside its triples.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class LocalTags(TagRecommender):
     weights: ClassVar[_Weights] = _Weights()
 
     def __init__(self, release: Release) -> None:
-        if not isinstance(release, Release) or release.kind != STATISTICS:
+        if not isinstance(release, Release) or not (release.kind == STATISTICS or "links" in release.parts):
             kind = release.kind if isinstance(release, Release) else type(release).__name__
             raise ReleaseError(f"{kind!r} is no release of sums about tags.", remedy="Make one with PTRJ.")
         popular = release.table("tags")

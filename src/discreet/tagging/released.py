@@ -18,7 +18,8 @@ def recommender(release: Release) -> TagRecommender:
     Parameters
     ----------
     release
-        Released triples are ranked by ``FolkRank``; released sums are weighed by ``LocalTags``.
+        Released sums are weighed by ``LocalTags``, also where triples stand beside them; triples alone are ranked by
+        ``FolkRank``.
 
     Privacy
     -------
@@ -35,7 +36,7 @@ def recommender(release: Release) -> TagRecommender:
     ['user_id', 'resource_id', 'tag', 'score', 'rank']
     """
     kind = release.kind if isinstance(release, Release) else type(release).__name__
-    if kind == STATISTICS:
+    if kind == STATISTICS or (kind == ASSIGNMENTS and "links" in release.parts):
         return LocalTags(release)
     if kind == ASSIGNMENTS:
         return FolkRank().fit_release(release)
