@@ -1,12 +1,13 @@
 """The audit of everything in the house: what is claimed, what attacks prove, and whether that is a surprise.
 
-Every model and every way to count at its usual settings, the published ones with the numbers that they look up in the
-records, and the broken twins. Each is audited by one process within a given time; as many run beside each other as
-there are processors. The table that is printed is the one in docs/audit.md.
+Every model, every way to count, to release tags and to answer queries at its usual settings, the published ones with
+the numbers that they look up in the records, and the broken twins. Each is audited by one process within a given time;
+as many run beside each other as there are processors. The table that is printed is the one in docs/audit.md.
 
-python benchmarks/audit.py                    everything, on a small synthetic world
+python benchmarks/audit.py                    everything, on small synthetic worlds
+python benchmarks/audit.py --kind tags        what releases or recommends tags; also: tables, interactions
 python benchmarks/audit.py --only pncf,lpa    some of it, by name
-python benchmarks/audit.py --data PATH        the games on real records are played on these
+python benchmarks/audit.py --data PATH        the games on real records of this kind are played on these
 python benchmarks/audit.py --seconds 180      as long for each as `discreet audit` takes
 
 Exit code 1 if a promise that is known to be false passes, or one that is proved is refuted.
@@ -24,14 +25,20 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from discreet.attacks.audit import AuditReport, audit
+from discreet.attacks.audit import Asked, AuditReport, audit
+from discreet.attacks.audit.game import Dataset
 from discreet.attacks.audit.rows import RowLists
+from discreet.attacks.audit.tag_targets import TAG_MODELS, tag_model
 from discreet.counting import ItemPairs, TopItems
 from discreet.counting.methods import METHODS, count_method
-from discreet.data import Interactions, read, synthetic
+from discreet.coupled.methods import METHODS as ANSWERS
+from discreet.coupled.methods import query_method_named
+from discreet.data import Interactions, Table, TagAssignments, read, synthetic
 from discreet.privacy.guarantees import Standing
 from discreet.recommender import MODELS, model_class
 from discreet.subsets import BirthDeathChain, GumbelTopK, KSubset, PermuteAndFlipTopK
+from discreet.tagging.methods import METHODS as TAG_RELEASES
+from discreet.tagging.methods import tag_method
 from discreet.testing.twins import TWINS, HonestCounts
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -70,6 +77,15 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "birth-death chain": lambda: RowLists(BirthDeathChain(steps=5_000)),
 }
 
+# Releases of tags without a delta are pure; how many people PTR-S invents is a setting, and few are quickly drawn.
+TAG_SETTINGS: dict[str, dict[str, Any]] = {
+    "pritop": {},
+    "ptr-l": {},
+    "ptr-s": {"delta": "1e-6", "users": 30},
+}
+
+KINDS: dict[str, type[Any]] = {"interactions": Interactions, "tags": TagAssignments, "tables": Table}
+
 
 @dataclass(frozen=True)
 class Line:
@@ -92,13 +108,15 @@ class Line:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="file or folder; a synthetic world of 300 people and 120 films unless told")
+    parser.add_argument("--data", help="file or folder; small synthetic worlds unless told")
     parser.add_argument("--only", help="names, separated by commas")
+    parser.add_argument("--kind", choices=KINDS, help="only what works on data of this kind")
     parser.add_argument("--seconds", type=float, default=20.0, help="for each system")
     parser.add_argument("--runs", type=int, default=500, help="fits in each world")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
-    names = list(systems()) if options.only is None else options.only.split(",")
+    named = [name for name, (kind, _) in systems().items() if options.kind in (None, kind)]
+    names = named if options.only is None else options.only.split(",")
     if unknown := set(names) - set(systems()):
         print(f"no such system: {', '.join(sorted(unknown))}; there are {', '.join(systems())}", file=sys.stderr)
         return 2
@@ -118,13 +136,34 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if surprising else 0
 
 
-def systems() -> dict[str, Callable[[], Any]]:
-    """Everything that is audited, by name; made when it is asked for."""
+def systems() -> dict[str, tuple[str, Callable[[], Any]]]:
+    """Everything that is audited, by name: the kind of its data, and a function that makes it."""
     models = {name: _maker(lambda name, **given: model_class(name)(**given), name, SETTINGS) for name in MODELS}
     counts = {name: _maker(_counts, name, SETTINGS) for name in METHODS}
     published = {f"{name} (from records)": _maker(_counts, name, FROM_RECORDS) for name in FROM_RECORDS}
     twins: dict[str, Callable[[], Any]] = {f"twin: {name}": lambda name=name: TWINS[name] for name in TWINS}
-    return {**models, **counts, **OTHERS, **published, "twin: honest": HonestCounts, **twins}
+    first = {**models, **counts, **OTHERS, **published, "twin: honest": HonestCounts, **twins}
+    kinds = {"interactions": first, "tags": _tag_systems(), "tables": _table_systems()}
+    return {name: (kind, make) for kind, some in kinds.items() for name, make in some.items()}
+
+
+def _tag_systems() -> dict[str, Callable[[], Any]]:
+    usual = {"delta": "1e-6"}
+    releases = {
+        name: lambda name=name: tag_method(name, epsilon=1, **TAG_SETTINGS.get(name, usual)) for name in TAG_RELEASES
+    }
+    single = {"ptr-j (one triple)": lambda: tag_method("ptr-j", epsilon=1, unit="assignment", **usual)}
+    return {**{name: lambda name=name: tag_model(name) for name in TAG_MODELS}, **releases, **single}
+
+
+def _table_systems() -> dict[str, Callable[[], Any]]:
+    answers = {name: lambda name=name: Asked(query_method_named(name, epsilon=1)) for name in ANSWERS}
+    looked_up = {
+        f"{name} (Pearson)": lambda name=name: Asked(query_method_named(name, epsilon=1), coupling="pearson")
+        for name in ("lm-gs", "lm-cs", "cim")
+    }
+    corrected = {"cim (corrected)": lambda: Asked(query_method_named("cim", epsilon=1, update="corrected"))}
+    return {**answers, **looked_up, **corrected}
 
 
 def _maker(make: Callable[..., Any], name: str, settings: dict[str, dict[str, Any]]) -> Callable[[], Any]:
@@ -138,17 +177,25 @@ def _counts(name: str, **given: Any) -> Any:
 def audited(name: str, data: str | None, seconds: float, runs: int) -> Line:
     """Audit one system in this process."""
     started = time.monotonic()
-    report = audit(systems()[name](), _data(data), runs=runs, seconds=seconds, processes=1)
+    kind, make = systems()[name]
+    report = audit(make(), _data(data, kind), runs=runs, seconds=seconds, processes=1)
     return _line(name, report, time.monotonic() - started)
 
 
-def _data(path: str | None) -> Interactions:
-    if path is None:
-        return synthetic.films(users=300, items=120, seed=7)
-    data = read(path)
-    if not isinstance(data, Interactions):
-        sys.exit(f"{path} has no ratings")
-    return data if data.catalog_is_public else data.with_catalog("observed")
+def _data(path: str | None, kind: str) -> Dataset:
+    given = None if path is None else read(path)
+    data = given if given is not None and isinstance(given, KINDS[kind]) else _world(kind)
+    if isinstance(data, TagAssignments):
+        return data.with_vocabulary("observed").with_resources("observed")
+    return data.with_catalog("observed") if isinstance(data, Interactions) and not data.catalog_is_public else data
+
+
+def _world(kind: str) -> Dataset:
+    if kind == "tags":
+        return synthetic.tags(users=100, resources=30, seed=7).cleaned()
+    if kind == "tables":
+        return synthetic.survey(households=100, seed=7)
+    return synthetic.films(users=300, items=120, seed=7)
 
 
 def _line(name: str, report: AuditReport, seconds: float) -> Line:

@@ -21,10 +21,13 @@ from discreet.cli.options import (
     settings_of,
 )
 from discreet.cli.progress import progressing
+from discreet.cli.query_inputs import read_declared
+from discreet.cli.tag_inputs import read_tags
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.attacks.audit import AuditReport
+    from discreet.attacks.audit.game import Dataset
     from discreet.privacy import Guarantee
 
 __all__ = ["audit"]
@@ -33,7 +36,8 @@ __all__ = ["audit"]
 def audit(
     data: DataPath,
     model: Annotated[
-        str | None, typer.Option("--model", help="A model of discreet, or a way to count, by its name.")
+        str | None,
+        typer.Option("--model", help="A model of discreet, a way to count, to release tags or to answer, by its name."),
     ] = None,
     target: Annotated[
         str | None,
@@ -61,6 +65,9 @@ def audit(
     column: Column = None,
     scale: Scale = None,
     duplicates: Duplicates = None,
+    domains: Annotated[
+        Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of a bare table, JSON.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model many times with a secret and without, and prove how much it gives away.
@@ -74,15 +81,19 @@ def audit(
         discreet data generate films --seed 7 --out films.parquet
         discreet audit films.parquet --model ppns --epsilon 1 --out audit.html
         discreet audit films.parquet --target lenskit:ItemKNN
+
+    Tags and tables are audited alike; for tables, [bold]--option[/bold] also takes queries=100 and coupling=group,
+    none or pearson:
+
+        discreet audit tags.parquet --model pritop --epsilon 1
+        discreet audit survey.parquet --model cim --epsilon 1 --option coupling=pearson
     """
     from discreet.attacks.audit import audit as run
 
     prototype = _prototype(model, target, epsilon=epsilon, delta=delta, options=option or [], train=train_url)
     claim = _claim(epsilon, delta) if target is not None else None
-    records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
-    if not records.catalog_is_public:
-        # Nothing is released, so nothing hangs on whether the items that occur are public.
-        records = records.with_catalog("observed")
+    reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}
+    records = _records(data, model, domains=domains, **reading)
     with progressing(f"auditing {model or target}") as progress:
         report = run(
             prototype,
@@ -116,8 +127,6 @@ def _prototype(
     options: list[str],
     train: str | None,
 ) -> Any:
-    from discreet.counting import METHODS, count_method
-
     if (model is None) == (target is None):
         raise UsageError("what is to be audited?", remedy="Give --model NAME, or --target LIBRARY:MODEL.")
     if target is not None:
@@ -127,9 +136,48 @@ def _prototype(
             raise UsageError("--option is for the models of discreet.")
         return outside(target, train=train)
     assert model is not None
-    if model in METHODS:
-        return count_method(model, **settings_of(options, epsilon=epsilon, delta=delta))
-    return model_of(model, options, epsilon=epsilon, delta=delta)
+    return _named(model, settings_of(options, epsilon=epsilon, delta=delta))
+
+
+def _named(name: str, settings: dict[str, Any]) -> Any:
+    """What is called so: a model, a way to count, to release tags or to answer queries."""
+    from discreet import counting, recommender
+    from discreet.attacks.audit import Asked
+    from discreet.attacks.audit.tag_targets import TAG_MODELS, tag_model
+    from discreet.coupled import methods as answering
+    from discreet.tagging import methods as releasing
+
+    if name in counting.METHODS:
+        return counting.count_method(name, **settings)
+    if name in releasing.METHODS:
+        return releasing.tag_method(name, **settings)
+    if name in TAG_MODELS:
+        return tag_model(name, **settings)
+    if name in answering.METHODS:
+        asking = {key: settings.pop(key) for key in ("queries", "coupling") if key in settings}
+        return Asked(answering.query_method_named(name, **settings), **asking)
+    known = [*recommender.MODELS, *counting.METHODS, *releasing.METHODS, *TAG_MODELS, *answering.METHODS]
+    if name not in known:
+        raise UsageError(f"there is nothing called {name!r} to audit.", remedy=f"Choose from: {', '.join(known)}.")
+    return model_of(name, [], **settings)
+
+
+def _records(path: Path, model: str | None, *, domains: Path | None, **reading: Any) -> Dataset:
+    """The records, read as what the model is made for.
+
+    Nothing is released, so nothing hangs on whether the items, tags or resources that occur are public.
+    """
+    from discreet.attacks.audit.tag_targets import TAG_MODELS
+    from discreet.coupled import methods as answering
+    from discreet.tagging import methods as releasing
+
+    if model in answering.METHODS:
+        return read_declared(path, format=reading["format"], attributes=None, domains=domains)
+    if model in releasing.METHODS or model in TAG_MODELS:
+        triples = read_tags(path, **reading)
+        return triples.with_vocabulary("observed").with_resources("observed")
+    records = read_interactions(path, **reading)
+    return records if records.catalog_is_public else records.with_catalog("observed")
 
 
 def _claim(epsilon: str | None, delta: str | None) -> Guarantee | None:

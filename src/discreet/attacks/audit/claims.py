@@ -105,10 +105,10 @@ def claim_about(guarantee: Guarantee | None, unit: Unit, *, records: int, delta:
 
 def _steps(promised: Unit, played: Unit, records: int) -> int | None:
     """How many neighboring steps of the promise lead from the one world to the other."""
-    if promised.what == "group" or played.what == "group":
-        return 1 if promised == played else None
     if promised == played:
         return 1
+    if promised.what == "group" or played.what == "group":
+        return _steps_of_groups(promised, played, records)
     if promised.relation == "add-remove":
         exchanged = 2 if played.relation != "add-remove" else 1
         if promised.what == played.what:
@@ -121,6 +121,15 @@ def _steps(promised: Unit, played: Unit, records: int) -> int | None:
     ):
         return 1
     return None
+
+
+def _steps_of_groups(promised: Unit, played: Unit, records: int) -> int | None:
+    """A group that is replaced is one step of a promise about groups as large, and a step a row of one about rows."""
+    if "user" in (promised.what, played.what) or promised.relation != "replace" or played.relation == "add-remove":
+        return None
+    if promised.what == "group" and (played.what == "record" or played.size <= promised.size):
+        return 1
+    return records
 
 
 def _delta(loss: Loss, given: Any) -> Fraction:

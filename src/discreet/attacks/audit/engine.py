@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.attacks.audit.claims import Claim, claim_about
-from discreet.attacks.audit.game import Attack, Game
+from discreet.attacks.audit.game import Attack, Dataset, Game
 from discreet.attacks.audit.one_run import OneRun
 from discreet.attacks.audit.registry import attacks as attacks_of
 from discreet.attacks.audit.report import AuditReport
 from discreet.attacks.audit.rules import stacked
 from discreet.attacks.audit.runs import Job, Seen, perform
 from discreet.attacks.audit.targets import Target
+from discreet.attacks.audit.trials import Trial, ready_attacks, sharing_fits
 from discreet.attacks.audit.verdicts import Score, evaluate_runs
 from discreet.attacks.audit.workers import Crew
 from discreet.data.interactions import Interactions
@@ -33,7 +33,7 @@ WORTH_A_PROCESS = 6.0
 
 def audit(
     model: Any,
-    data: Interactions,
+    data: Dataset,
     *,
     attacks: str | Sequence[str | Attack] = "all",
     runs: int = 500,
@@ -50,11 +50,12 @@ def audit(
     Parameters
     ----------
     model
-        What to audit, not fitted: a recommender, a way to count, or any object with ``fit(data)`` and one of
-        ``predict``, ``recommend`` and ``similar_items``; or a function that makes one.
+        What to audit, not fitted: a recommender, a way to count, to release tags or to answer queries (``Asked`` says
+        which queries and which coupling), or any object with ``fit(data)`` and one of ``predict``, ``recommend`` and
+        ``similar_items``; or a function that makes one.
     data
-        The records for the games that are played on real ones. They are fitted without a charge, inside a sandbox; the
-        report is for their owner.
+        Interactions, tag assignments or a table, whichever the model is made for: the records for the games that are
+        played on real ones. They are fitted without a charge, inside a sandbox; the report is for their owner.
     attacks
         "all", names as in ``ATTACKS``, or attacks themselves. Those that do not apply are named with the reason.
     runs
@@ -90,12 +91,12 @@ def audit(
     True
     """
     _check(runs, confidence, seconds, seed)
-    if not isinstance(data, Interactions) or len(data) == 0:
+    if not isinstance(data, Dataset) or len(data) == 0:
         raise UsageError("an audit needs records of the kind that the model is made for.")
-    listed = attacks_of(attacks)
+    listed = attacks_of(attacks, type(data))
     target = Target.of(model, data, claim=claim)
     say = progress or (lambda share, doing: None)
-    ready, skipped = _ready(listed, target, data, seed)
+    ready, skipped = ready_attacks(listed, target, data, seed)
     if not ready:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise UsageError(f"none of these attacks applies to {target.name}.", remedy=f"Choose others ({reasons}).")
@@ -130,69 +131,11 @@ class _Plan:
         return replace(self, seconds=left * weights[0] / sum(weights))
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """An attack that applies, with what one fit of it takes and what is claimed about its worlds."""
-
-    attack: Attack
-    claim: Claim | None
-    unit: str
-    seconds: float
-
-
-def _ready(
-    listed: Sequence[Attack], target: Target, data: Interactions, seed: int
-) -> tuple[list[_Trial], dict[str, str]]:
-    """Attacks that can be played, found by playing one run of each; the reasons of the others.
-
-    Which attacks share the confidence is settled here, before anything counts.
-    """
-    ready, skipped = [], {}
-    for attack in listed:
-        reason = attack.obstacle(target, data)
-        if reason is None:
-            try:
-                ready.append(_tried(attack, target, data, seed))
-            except DiscreetError as error:
-                reason = str(error)
-        if reason is not None:
-            skipped[attack.name] = reason
-    return ready, skipped
-
-
-def _tried(attack: Attack, target: Target, data: Interactions, seed: int) -> _Trial:
-    delta = target.setting("delta")
-    if isinstance(attack, OneRun):
-        claim = claim_about(target.guarantee, attack.unit, records=attack.size, delta=delta)
-        # Guesses in one run bound ε and nothing else.
-        return _Trial(attack, None if claim is None else claim.as_epsilon(), str(attack.unit), 0.0)
-    assert isinstance(attack, Game)
-    job = Job(target, (attack,), data, seed)
-    worlds = job.worlds(0)
-    list(job.play([(0, False)]))
-    # The first fit loads and compiles; the second one tells the time.
-    started = time.monotonic()
-    list(job.play([(0, True)]))
-    claim = claim_about(target.guarantee, worlds.unit, records=worlds.records, delta=delta)
-    return _Trial(attack, claim, str(worlds.unit), time.monotonic() - started)
-
-
-def _sharing(trials: Sequence[_Trial]) -> list[list[_Trial]]:
-    """Games that differ in what the attacker sees and in nothing else: they are played on the same fits.
-
-    Their bounds are not independent then. They need not be: the confidence is shared by a union bound.
-    """
-    groups: dict[Attack, list[_Trial]] = {}
-    for trial in trials:
-        groups.setdefault(replace(trial.attack, name="", view="white box"), []).append(trial)
-    return list(groups.values())
-
-
 def _all_played(
-    ready: Sequence[_Trial],
+    ready: Sequence[Trial],
     skipped: dict[str, str],
     target: Target,
-    data: Interactions,
+    data: Dataset,
     plan: _Plan,
     crew: Crew,
     confidence: float,
@@ -201,7 +144,7 @@ def _all_played(
 ) -> list[Score]:
     """One group of games after the other; what cannot be played after all is added to what was skipped."""
     scores: list[Score] = []
-    groups, begun = _sharing(ready), time.monotonic()
+    groups, begun = sharing_fits(ready), time.monotonic()
     # Small worlds prove most for their time.
     weights = [3 if isinstance(group[0].attack, Game) and group[0].attack.crafted else 1 for group in groups]
     for number, group in enumerate(groups):
@@ -222,17 +165,18 @@ def _all_played(
     return scores
 
 
-def _once(trial: _Trial, target: Target, data: Interactions, confidence: float, seed: int) -> Score:
+def _once(trial: Trial, target: Target, data: Dataset, confidence: float, seed: int) -> Score:
     assert isinstance(trial.attack, OneRun)
+    assert isinstance(data, Interactions)
     started = time.monotonic()
     fields = trial.attack.play(target, data, claim=trial.claim, confidence=confidence, seed=seed)
     return replace(_score(trial, confidence, fields), seconds=time.monotonic() - started)
 
 
 def _played(
-    trials: Sequence[_Trial],
+    trials: Sequence[Trial],
     target: Target,
-    data: Interactions,
+    data: Dataset,
     plan: _Plan,
     crew: Crew,
     confidence: float,
@@ -282,7 +226,7 @@ def _hints(job: Job) -> Seen | None:
     return [pair[1] - pair[0] for pair in pairs]
 
 
-def _score(trial: _Trial, confidence: float, fields: dict[str, Any]) -> Score:
+def _score(trial: Trial, confidence: float, fields: dict[str, Any]) -> Score:
     attack = trial.attack
     return Score(
         game=attack.name, view=attack.view, unit=trial.unit, claim=trial.claim, confidence=confidence, **fields

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from discreet.attacks.audit.game import Attack
+from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
 __all__ = ["ATTACKS", "attack", "attacks"]
@@ -40,6 +42,27 @@ ATTACKS = {
     "sybil": "discreet.attacks.audit.sybils:Sybils",
     "member": "discreet.attacks.audit.members:Member",
     "one-run": "discreet.attacks.audit.one_run:OneRun",
+    # On tag assignments.
+    "tag-canary": "discreet.attacks.audit.tag_users:TAG_CANARY",
+    "tag-canary-recommendations": "discreet.attacks.audit.tag_users:TAG_CANARY_RECOMMENDATIONS",
+    "one-tag": "discreet.attacks.audit.tag_users:OneTag",
+    "exchanged-tags": "discreet.attacks.audit.tag_users:ExchangedTags",
+    "assignment": "discreet.attacks.audit.tag_triples:ASSIGNMENT",
+    "assignment-recommendations": "discreet.attacks.audit.tag_triples:ASSIGNMENT_RECOMMENDATIONS",
+    "lone-tag": "discreet.attacks.audit.tag_triples:LoneTag",
+    "tag-value": "discreet.attacks.audit.tag_triples:TagValue",
+    "triple": "discreet.attacks.audit.tag_triples:GivenTriple",
+    "tagger": "discreet.attacks.audit.tag_users:Tagger",
+    # On tables.
+    "one-row": "discreet.attacks.audit.table_rows:OneRow",
+    "many-queries": "discreet.attacks.audit.table_rows:ManyQueries",
+    "repeated-query": "discreet.attacks.audit.table_rows:RepeatedQuery",
+    "nobody-responds": "discreet.attacks.audit.table_rows:NobodyResponds",
+    "household": "discreet.attacks.audit.table_groups:Household",
+    "star": "discreet.attacks.audit.table_groups:Star",
+    "coupled-scale": "discreet.attacks.audit.table_groups:CoupledScale",
+    "correlated-rows": "discreet.attacks.audit.table_groups:CorrelatedRows",
+    "given-row": "discreet.attacks.audit.table_rows:GivenRow",
 }
 
 
@@ -52,8 +75,10 @@ def attack(name: str) -> Attack:
     return found() if isinstance(found, type) else found
 
 
-def attacks(wanted: str | Sequence[str | Attack]) -> list[Attack]:
+def attacks(wanted: str | Sequence[str | Attack], data_type: type[Any] = Interactions) -> list[Attack]:
     """What ``attacks=`` of an audit stands for: "all", names in one text or a list, or attacks themselves.
+
+    "all" are those for this kind of data.
 
     Examples
     --------
@@ -62,7 +87,9 @@ def attacks(wanted: str | Sequence[str | Attack]) -> list[Attack]:
     """
     if isinstance(wanted, str):
         names = [part.strip() for part in wanted.split(",") if part.strip()]
-        listed: list[str | Attack] = list(ATTACKS) if names == ["all"] else list(names)
+        if names == ["all"]:
+            return [one for one in map(attack, ATTACKS) if issubclass(data_type, one.data_type)]
+        listed: list[str | Attack] = list(names)
     else:
         listed = list(wanted)
     if not listed:

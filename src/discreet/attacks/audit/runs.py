@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacks.audit.game import Features, Game, Worlds
+from discreet.attacks.audit.game import Dataset, Features, Game, Worlds
 from discreet.attacks.audit.targets import Target
 from discreet.data.interactions import Interactions
 from discreet.errors import EvaluationError
@@ -50,7 +50,7 @@ class Job:
 
     target: Target
     games: tuple[Game, ...]
-    data: Interactions
+    data: Dataset
     seed: int
 
     @property
@@ -84,13 +84,20 @@ class Job:
 
     def pickled(self) -> bytes | None:
         """The job for another process, or None where it cannot go there."""
-        data = self.data.emptied() if self.crafted else self.data
+        data = _emptied(self.data) if self.crafted else self.data
         try:
             packed = pickle.dumps(replace(self, data=data))
         except (pickle.PicklingError, AttributeError, TypeError):
             return None
         # What a script or a notebook defines for itself, another process would not find.
         return None if b"__main__" in packed else packed
+
+
+def _emptied(data: Dataset) -> Dataset:
+    """The same public lists, and no records."""
+    if isinstance(data, Interactions):
+        return data.emptied()
+    return data.filter(np.zeros(len(data), dtype=bool), independent=True)
 
 
 class Journal:
