@@ -29,7 +29,7 @@ from discreet.factors.kernels import best_by_votes, summed_rows
 from discreet.factors.likes import liked_records, liked_rows, threshold_of
 from discreet.factors.settings import require_named_items, require_share, require_whole
 from discreet.factors.statistics import gram_bounds, popularity_sums, projected_gram
-from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, TastePlan, below_zero, head_size
+from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, USUAL_ALIKENESS, TastePlan, below_zero, head_size
 from discreet.factors.taste_regression import taste_regression
 from discreet.neighbors.released_model import ReleasedModel
 from discreet.privacy.charging import charged
@@ -196,6 +196,11 @@ class PrivateRecommender(ReleasedModel):
         ----------
         users
             A public figure for the number of users, unless the model has one; a guess will do.
+
+        Notes
+        -----
+        Expectations are for people as alike in what they like as those of MovieLens. Where they have little in common,
+        a fit finds that out, and ranks by popularity for longer.
         """
         mu_squared, _, _ = self._budgets()
         count = users if users is not None else self.users
@@ -206,7 +211,7 @@ class PrivateRecommender(ReleasedModel):
             )
         mu = math.sqrt(mu_squared)
         strength = count * mu
-        ranking = "popularity" if strength < CROSSOVER else "tastes"
+        ranking = "popularity" if strength * USUAL_ALIKENESS < CROSSOVER else "tastes"
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -227,7 +232,8 @@ class PrivateRecommender(ReleasedModel):
         self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         plan = TastePlan.of(release.array("first"), public, users=self.users, most=self.head)
-        self.ranking_, self.strength_, self.popularity_ = plan.ranking, plan.strength, plan.popularity
+        self.ranking_ = "popularity" if "second" in release.parts else "tastes"
+        self.strength_, self.popularity_ = plan.strength, plan.popularity
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
         self.head_ = np.zeros(0, dtype=np.int32)
         if self.ranking_ == "popularity":
