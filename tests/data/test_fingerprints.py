@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data.fingerprints import canonical_order, fingerprint_of_records
+from discreet.data import Interactions
+from discreet.data.fingerprints import canonical_order, covered, cut_from, fingerprint_of_records, origin_of
 from discreet.data.ids import IdMap
 
 
@@ -117,3 +118,25 @@ def test_canonical_order_sorts(rows, random):
     ] * 3
     order = canonical_order(columns[:2], {"z": columns[2]})
     assert [shuffled[i] for i in order] == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("cut", "units"),
+    [
+        ("rewritten", {"user", "record", "group", "user/replace", "record/replace", "record/value", "group/replace"}),
+        ("posts", {"user", "user/replace", "record/value"}),
+        ("records", {"user", "record", "group"}),
+        ("users", {"user"}),
+        ("freely", set()),
+    ],
+)
+def test_which_promises_about_a_part_are_promises_about_the_whole(cut, units) -> None:
+    from discreet.privacy.units import Unit
+
+    whole = Interactions([("a", "x")])
+    lineage = cut_from(whole, cut)
+    assert origin_of(lineage[0]) == whole.fingerprint
+    every = [f"{what}/{how}" for what in ("user", "record", "group") for how in ("add-remove", "replace", "value")]
+    known = {code for code in every if code != "user/value"}
+    admitted = {code for code in known if covered(lineage, Unit.of(code).what, Unit.of(code).relation)}
+    assert {code.removesuffix("/add-remove") for code in admitted} - {"group/value"} == units

@@ -284,7 +284,7 @@ def test_a_part_knows_the_whole():
     assert part.context["device"].to_list() == ["tv", None]
     assert part.lineage == (f"~{data.fingerprint}",)
     again = part.filter(np.array([True, False]), independent=True)
-    assert again.lineage == (f"~{data.fingerprint}", part.fingerprint)
+    assert again.lineage == (f"~{data.fingerprint}", f"^{part.fingerprint}")
     assert (part.name, part.scale, part.catalog_is_public) == ("films", data.scale, True)
     assert part.csr.toarray().tolist() == [[5.0, 0.0, 4.0]]
 
@@ -361,7 +361,7 @@ def test_items_outside_a_later_catalog_can_be_dropped():
     part = data.with_catalog(["f0", "f3"], unknown="drop")
     assert part.to_frame()["item_id"].to_list() == ["f3"]
     assert part.items.ids() == ["f0", "f3"]
-    assert part.lineage == (data.fingerprint,)
+    assert part.lineage == (f"-{data.fingerprint}",)
     assert part.catalog_is_public
     with pytest.raises(UsageError, match="ignore"):
         data.with_catalog(["f3"], unknown="ignore")  # type: ignore[arg-type]

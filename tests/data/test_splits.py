@@ -71,7 +71,7 @@ def test_parts_know_the_whole():
     data = world()
     for split in every_split(data):
         for part in parts_of(split):
-            assert part.lineage in ((data.fingerprint,), (f"~{data.fingerprint}",))
+            assert part.lineage in ((f"^{data.fingerprint}",), (f"~{data.fingerprint}",))
             assert part.items.ids() == list(range(9))
             assert part.scale == data.scale
             assert part.name == "world"
@@ -301,7 +301,7 @@ def test_neither_threads_nor_hashes_matter():
 def test_independent_splits_hold_out_the_same_records_whoever_else_is_there(split):
     """What is held out of one user's records does not change when another user goes."""
     data = world()
-    assert split(data).train.lineage == (data.fingerprint,)
+    assert split(data).train.lineage == (f"^{data.fingerprint}",)
     for gone in range(data.n_users):
         without = data.filter(data.user != gone)
         ids = set(without.users.ids())

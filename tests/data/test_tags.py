@@ -73,14 +73,15 @@ def test_cleaning_counts_what_it_removed():
     assert clean.to_frame().rows() == [("ann", "r1", "tea"), ("bob", "r2", "tea")]
     assert (clean.cleaning[0].dropped, clean.cleaning[0].collapsed) == (2, 1)
     assert clean.cleaning[0].rule == TagRule()
-    assert clean.lineage == (tags.fingerprint,)
+    assert clean.lineage == (f"-{tags.fingerprint}",)
     assert clean.users.ids() == ["ann", "bob"]
     assert clean.name == "demo"
     facts = clean.describe()
     assert (facts["dropped_by_rules"], facts["collapsed_by_rules"]) == (2, 1)
     assert tags.cleaning == ()
     assert len(tags) == 5
-    assert clean.cleaned().lineage == clean.lineage
+    # Whether a rule was applied is remembered, not whether it found anything: that would tell about the tags.
+    assert clean.cleaned().lineage == (*clean.lineage, f"-{clean.fingerprint}")
     assert len(clean.cleaned().cleaning) == 2
 
 
@@ -128,7 +129,8 @@ def test_tags_outside_the_vocabulary():
     part = tags.with_vocabulary(["tea", "Tea"], outside="drop")
     assert len(part) == 3
     assert part.users.ids() == ["ann", "bob"]
-    assert part.lineage == (tags.fingerprint,)
+    assert part.lineage == (f"-{tags.fingerprint}",)
+    assert not part.complete
     for wrong in ("everything", 5):
         with pytest.raises(UsageError):
             tags.with_vocabulary(wrong)
@@ -207,3 +209,24 @@ def test_no_triples_make_no_posts() -> None:
     nothing = data.filter(np.zeros(1, dtype=bool))
     assert len(nothing.posts) == 0
     assert nothing.posts.starts.tolist() == [0]
+
+
+def test_posts_can_be_left_out_without_a_look_at_tags() -> None:
+    data = TagAssignments([("ann", "x", "a"), ("ann", "x", "b"), ("ann", "y", "a"), ("bob", "y", "b")])
+    part = data.without_posts(np.array([True, False, False]))
+    assert part.to_frame().rows() == [("ann", "y", "a"), ("bob", "y", "b")]
+    assert part.lineage == (f"={data.fingerprint}",)
+    assert part.complete
+    with pytest.raises(UsageError, match="without any post"):
+        data.without_posts(np.array([False, False, True]))
+
+
+def test_triples_that_were_left_out_by_their_tags_are_not_all() -> None:
+    """Decided by what was called: whether anything was left out would tell about the tags."""
+    data = TagAssignments([("ann", "x", "a"), ("bob", "y", "b")])
+    assert data.complete
+    assert data.with_vocabulary(["a", "b"]).with_resources("observed").complete
+    assert not data.with_vocabulary(["a", "b"], outside="drop").complete
+    assert not data.with_resources(["x", "y"], outside="drop").complete
+    assert not data.cleaned().complete
+    assert not data.filter(np.ones(2, dtype=bool), independent="record").complete

@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.data.tags import TagAssignments
 from discreet.errors import BudgetError, PrivacyError, UsageError
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ
@@ -156,3 +157,16 @@ def test_other_data_are_refused() -> None:
 def test_ties_of_released_values_go_by_code() -> None:
     assert best(np.array([1.0, 3.0, 3.0, 2.0]), 2).tolist() == [1, 2]
     assert best(np.array([1.0, 1.0, 1.0]), 2).tolist() == [0, 1]
+
+
+def test_one_triple_is_no_unit_where_whole_users_were_looked_at(tmp_path) -> None:
+    """Somebody with five triples stays, with four goes: one triple more moves five counts."""
+    data = dc.synthetic.tags(users=30, resources=15, seed=7).with_vocabulary("observed").with_resources("observed")
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(data, epsilon=1, unit="record")
+    active = data.filter(np.diff(data.user_starts)[data.user] >= 5, independent=True)
+    with pytest.raises(PrivacyError, match="all records of a user"):
+        PTRJ.of(epsilon=1, delta=0, unit="assignment").release(active, ledger=ledger)
+    chosen = data.filter(data.resource < 5, independent="record")
+    PTRJ.of(epsilon=1, delta=0, unit="assignment").release(chosen, ledger=ledger)
+    assert len(list(ledger.statement(data).entries)) == 1

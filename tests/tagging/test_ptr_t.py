@@ -15,7 +15,7 @@ from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.losses import Approximate, GaussianLoss, mu_for
 from discreet.privacy.units import Unit
-from discreet.tagging import PTRT
+from discreet.tagging import PTRL, PTRT
 from discreet.tagging.gram_topics import Topics
 from discreet.tagging.post_sums import tag_counts
 from discreet.tagging.resource_tags import ResourceLists, channel_topics, fill_posts
@@ -181,3 +181,17 @@ def test_places_take_listed_tags_as_often_as_counted(fixed_bits) -> None:
 def test_rare_tags_are_a_topic_of_their_own() -> None:
     topics = Topics.of_weights(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     assert channel_topics(topics, np.array([1, 2, 4]), 5).tolist() == [2, 0, 1, 2, 2]
+
+
+def test_triples_that_were_left_out_by_their_tags_are_refused() -> None:
+    """A post that is missing because of its tag would tell the tag, the very value that is to be hidden."""
+    data = dc.synthetic.tags(users=20, resources=15, seed=7).with_resources("observed")
+    words = data.tags.ids()
+    for part in (
+        data.with_vocabulary(words, outside="drop"),
+        data.with_vocabulary("observed").cleaned(),
+        data.with_vocabulary("observed").filter(data.user > 0, independent=True),
+    ):
+        for method in (PTRT.of(epsilon=1, delta="1e-6"), PTRL.of(epsilon=8)):
+            with pytest.raises(PrivacyError, match="left out or merged because of their tags"):
+                method.release(part)

@@ -9,7 +9,23 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import attack, audit, context, count, data, demo, doctor, fit, ledger, release, risk, study, top
+from discreet.cli import (
+    attack,
+    audit,
+    context,
+    count,
+    data,
+    demo,
+    doctor,
+    fit,
+    ledger,
+    query,
+    release,
+    risk,
+    study,
+    tags,
+    top,
+)
 from discreet.cli.console import note
 from discreet.errors import DiscreetError, UsageError
 
@@ -34,6 +50,8 @@ app.command(name="study")(study.study)
 app.command(name="count")(count.count)
 app.command(name="top")(top.top)
 app.command(name="context")(context.context)
+app.command(name="query")(query.query)
+app.add_typer(tags.app, name="tags")
 app.add_typer(data.app, name="data")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(release.app, name="release")
@@ -63,6 +81,12 @@ SPOKEN = {
     "allow_refuted=True": "--allow-refuted",
     "with scale=": "with --scale LOW:HIGH[:STEP]",
     'Interactions(…, scale="1:5")': "--scale 1:5",
+    'data.with_vocabulary(tags, outside="drop") (on the command line --vocabulary FILE)': "--vocabulary FILE",
+    "find one privately with discover_tags": "make one privately with discreet tags vocabulary",
+    'data.with_vocabulary("observed")': "--vocabulary-public",
+    'data.with_resources(ids, outside="drop")': "--resources FILE",
+    "find one privately with discover_resources": "make one privately with discreet tags vocabulary --of resources",
+    'data.with_resources("observed")': "--resources-public",
     "with user=": "with --column user=NAME",
     "with item=": "with --column item=NAME",
     "with format=": "with --format NAME",

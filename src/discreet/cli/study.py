@@ -11,6 +11,8 @@ import typer
 from discreet.cli.console import answer_json, answer_table, answer_text
 from discreet.cli.options import AsJson, Column, Duplicates, Format, Scale, read_interactions, target_for
 from discreet.cli.progress import progressing
+from discreet.cli.query_inputs import read_table
+from discreet.cli.tag_inputs import read_tags
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ WIDTH = 100
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which one; they are named above.")],
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise the built-in films.")
+        Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise built-in data.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Keep the report: page, tables, charts.")
@@ -41,14 +43,15 @@ def study(
 ) -> None:
     """Run a published experiment again, with the published figures beside ours.
 
-    Neighbors: pncf, ppns, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Accuracy of everything that is
-    proved: frontier.
+    Neighbors: pncf, ppns, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Tags: pritop. Tables:
+    cim. Accuracy of everything that is proved: frontier.
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 
     [bold]Example[/bold]: discreet study pncf --data ml-100k --out pncf
     """
-    from discreet.studies import STUDIES
+    from discreet.data import Interactions, Table, TagAssignments
+    from discreet.studies import KINDS, STUDIES
     from discreet.studies import study as run
 
     if name not in STUDIES:
@@ -59,7 +62,9 @@ def study(
         target_for(out, overwrite=overwrite)
     records = None
     if data is not None:
-        records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
+        readers = {TagAssignments: read_tags, Table: read_table}
+        reader = readers.get(KINDS.get(name, Interactions), read_interactions)
+        records = reader(data, format=format, column=column, scale=scale, duplicates=duplicates)
     with progressing(f"study {name}") as progress:
         report = run(name, records, seed=seed, quick=quick, progress=progress)
     try:

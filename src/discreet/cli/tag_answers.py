@@ -76,4 +76,4 @@ def say_estimate(expected: dict[str, Any], *, as_json: bool) -> None:
         return
     rows = [(name.replace("_", " "), value) for name, value in expected.items() if name != "loss"]
     answer_table("What to expect", ["", "value"], rows, numbers=["value"])
-    answer_text(f"Costs {expected['loss']}; nothing was spent. No triple was looked at.")
+    answer_text(f"Costs {expected['loss']}; nothing was spent. Nothing secret was looked at.")

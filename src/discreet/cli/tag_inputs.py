@@ -46,8 +46,13 @@ def public_lists(
     vocabulary_public: bool,
     resources: Path | None,
     resources_public: bool,
+    take_all: bool = False,
 ) -> TagAssignments:
-    """The triples with the lists that were declared public. What is on neither list is left out, and that is said."""
+    """The triples with the lists that were declared public. What is on neither list is left out, and that is said.
+
+    Methods for which it is public who tagged what take all triples or none: then a stranger to the list is an error.
+    """
+    outside: Literal["error", "drop"] = "error" if take_all else "drop"
     for name, given, declared in (
         ("vocabulary", vocabulary, vocabulary_public),
         ("resources", resources, resources_public),
@@ -56,13 +61,13 @@ def public_lists(
             raise UsageError(f"--{name} and --{name}-public exclude each other.")
     before = len(data)
     if vocabulary is not None:
-        data = data.with_vocabulary(_listed(vocabulary, "tag", data.tags.series), outside="drop")
+        data = data.with_vocabulary(_listed(vocabulary, "tag", data.tags.series), outside=outside)
         _say_dropped(before - len(data), "tag", vocabulary)
     elif vocabulary_public:
         data = data.with_vocabulary("observed")
     before = len(data)
     if resources is not None:
-        data = data.with_resources(_listed(resources, "resource", data.resources.series), outside="drop")
+        data = data.with_resources(_listed(resources, "resource", data.resources.series), outside=outside)
         _say_dropped(before - len(data), "resource", resources)
     elif resources_public:
         data = data.with_resources("observed")

@@ -102,6 +102,8 @@ def release(
         discreet tags release tags.parquet --epsilon 1 --delta 1e-6 --vocabulary public.txt --ledger b.db --out release/
         discreet tags recommend release/ --user u3 --resource page-9 -n 10 --data tags.parquet
     """
+    from discreet.tagging.methods import METHODS, looked_up
+
     settings = settings_of(option, epsilon=epsilon, delta=delta, unit=unit, topics=topics)
     book = None if estimate else ledger_at(ledger, unbooked=no_ledger)
     target = None if estimate else target_for(out, overwrite=overwrite)
@@ -111,6 +113,7 @@ def release(
         vocabulary_public=vocabulary_public,
         resources=resources,
         resources_public=resources_public,
+        take_all=looked_up(method, METHODS, "way to release tags").takes_all,
     )
     chosen = _method(method, settings, triples)
     if target is None:

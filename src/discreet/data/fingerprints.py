@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -15,10 +15,29 @@ from discreet.data.ids import stable_text
 if TYPE_CHECKING:
     from discreet.data.ids import Codes, IdMap
 
-__all__ = ["FREELY", "canonical_order", "cut_from", "fingerprint_of_records"]
+__all__ = ["Cut", "canonical_order", "covered", "cut_from", "fingerprint_of_records", "kind_of_cut", "origin_of"]
 
-FREELY = "~"
-"""Before a fingerprint in a lineage: the cut may have looked at everybody."""
+Cut = Literal["rewritten", "posts", "records", "users", "freely"]
+"""How a part was made, by what decided about one record of it.
+
+rewritten: each record became another way to write it down, and none was left out.
+posts: posts were left out by who tagged what, whatever with, and everybody still has one.
+records: a record was left out, or merged with an equal one, by what it says itself and by public facts.
+users: a record was left out by what its user's records say and by public facts.
+freely: all records may have been looked at.
+"""
+
+MARKS: dict[Cut, str] = {"rewritten": "", "posts": "=", "records": "-", "users": "^", "freely": "~"}
+"""Before a fingerprint in a lineage: how the part was cut from it."""
+
+# For which neighboring steps of the whole the parts are neighbors, too.
+COVERED: dict[tuple[str, str], str] = {
+    ("user", "add-remove"): "=-^",
+    ("record", "add-remove"): "-",
+    ("group", "add-remove"): "-",
+    ("user", "replace"): "=",
+    ("record", "value"): "=",
+}
 
 
 class _Whole(Protocol):
@@ -29,16 +48,42 @@ class _Whole(Protocol):
     def lineage(self) -> Any: ...
 
 
-def cut_from(whole: _Whole, *, independent: bool) -> tuple[str, ...]:
+def cut_from(whole: _Whole, cut: Cut) -> tuple[str, ...]:
     """The lineage of a part.
+
+    What it says must follow from what was called, not from what became of the records: it decides what is refused.
+    """
+    return (*whole.lineage, MARKS[cut] + whole.fingerprint)
+
+
+def kind_of_cut(independent: bool | Literal["record"]) -> Cut:
+    """What ``independent=`` of a filter declares."""
+    if independent == "record":
+        return "records"
+    return "users" if independent else "freely"
+
+
+def origin_of(text: str) -> str:
+    """The fingerprint in an entry of a lineage."""
+    return text.lstrip("".join(MARKS.values()))
+
+
+def covered(lineage: Sequence[str], what: str, relation: str) -> bool:
+    """Whether a promise about a part, for one unit, is a promise about the whole that it was cut from.
 
     Parameters
     ----------
-    independent
-        Whether what is kept of one user depends on that user's records and public facts alone. Only then is a promise
-        about one user of the part a promise about one user of the whole.
+    what, relation
+        The unit: see ``Unit``.
+
+    Examples
+    --------
+    >>> by_user = ("^" + "0" * 64,)
+    >>> covered(by_user, "user", "add-remove"), covered(by_user, "record", "add-remove")
+    (True, False)
     """
-    return (*whole.lineage, ("" if independent else FREELY) + whole.fingerprint)
+    admitted = COVERED.get((what, relation), "")
+    return all(origin[: len(origin) - len(origin_of(origin))] in ("", *admitted) for origin in lineage)
 
 
 def fingerprint_of_records(

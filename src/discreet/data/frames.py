@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from discreet.errors import DataError, UsageError
 __all__ = ["as_frame", "as_mask", "numeric_column", "time_column"]
 
 
-def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2) -> pl.DataFrame:
+def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2, ids: Collection[str] = ()) -> pl.DataFrame:
     """A polars frame from polars, pandas, Arrow, a mapping of arrays, a sparse matrix or an iterable of tuples.
 
     Parameters
@@ -26,6 +26,9 @@ def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2) -> pl.DataFr
         Columns of an iterable of tuples, in order; a sparse matrix fills the first three.
     at_least
         How many of these columns no tuples at all make.
+    ids
+        Columns of ids. Numbers of several kinds stay what they are there: as fractions, whole numbers beyond 2⁵³ would
+        run together because of one record that holds another kind.
     """
     if isinstance(data, pl.DataFrame):
         return data
@@ -33,16 +36,16 @@ def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2) -> pl.DataFr
         return data.collect()
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
-        return _from_pandas(data)
+        return _from_pandas(data, ids)
     if module == "pyarrow":
         return pl.DataFrame(pl.from_arrow(data))
     if module == "scipy":
         coo = data.tocoo()
         return pl.DataFrame(dict(zip(names, map(_owned, (coo.row, coo.col, coo.data)), strict=False)))
     if isinstance(data, Mapping):
-        return _from_columns(data)
+        return _from_columns(data, ids)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        return _from_tuples(data, names, at_least)
+        return _from_tuples(data, names, at_least, ids)
     raise UsageError(
         f"cannot read records from {type(data).__name__}.",
         remedy="Give a polars, pandas or Arrow table, a mapping of arrays, a sparse matrix, or tuples.",
@@ -111,7 +114,7 @@ def as_mask(keep: Any, length: int) -> NDArray[np.bool_]:
     )
 
 
-def _from_pandas(data: Any) -> pl.DataFrame:
+def _from_pandas(data: Any, ids: Collection[str]) -> pl.DataFrame:
     """Column by column through numpy, so that pyarrow's view of object columns does not get in the way."""
     frame = data if hasattr(data, "columns") else data.to_frame()
     columns: dict[str, pl.Series] = {}
@@ -120,21 +123,22 @@ def _from_pandas(data: Any) -> pl.DataFrame:
         if values.dtype == object or str(values.dtype) in ("string", "str"):
             missing = values.isna()
             python = [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
-            columns[str(name)] = _python_column(python)
+            columns[str(name)] = _python_column(python, ids=str(name) in ids)
         elif str(values.dtype) == "category":
-            columns[str(name)] = _python_column(values.astype(object).where(values.notna(), None).tolist())
+            python = values.astype(object).where(values.notna(), None).tolist()
+            columns[str(name)] = _python_column(python, ids=str(name) in ids)
         else:
             columns[str(name)] = _owned(values.to_numpy())
     return pl.DataFrame(columns)
 
 
-def _from_columns(data: Mapping[str, Any]) -> pl.DataFrame:
+def _from_columns(data: Mapping[str, Any], ids: Collection[str]) -> pl.DataFrame:
     columns = {
         name: values
         if isinstance(values, pl.Series)
         else _owned(values)
         if isinstance(values, np.ndarray) and values.dtype.kind != "O"
-        else _python_column(list(values))
+        else _python_column(list(values), ids=name in ids)
         for name, values in data.items()
     }
     lengths = {name: len(values) for name, values in columns.items()}
@@ -143,7 +147,7 @@ def _from_columns(data: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int) -> pl.DataFrame:
+def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int, ids: Collection[str]) -> pl.DataFrame:
     rows = [_row(row, number) for number, row in enumerate(data)]
     width = len(rows[0]) if rows else min(at_least, len(names))
     for number, row in enumerate(rows):
@@ -152,7 +156,8 @@ def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int) -> pl
     if not 1 <= width <= len(names):
         raise DataError(f"rows of {width} fields are not understood.", remedy=f"Give {', '.join(names)}.")
     columns = zip(*rows, strict=True) if rows else itertools.repeat((), width)
-    return pl.DataFrame({name: _python_column(list(column)) for name, column in zip(names, columns, strict=False)})
+    named = zip(names, columns, strict=False)
+    return pl.DataFrame({name: _python_column(list(column), ids=name in ids) for name, column in named})
 
 
 def _row(row: Any, number: int) -> Sequence[Any]:
@@ -173,12 +178,13 @@ def _owned(values: NDArray[Any]) -> pl.Series:
     return pl.Series(values.copy())
 
 
-def _python_column(values: list[Any]) -> pl.Series:
+def _python_column(values: list[Any], *, ids: bool) -> pl.Series:
     """A series of Python values: polars' own type where it has one, objects where it has none (ids of any kind)."""
     kinds = {type(value) for value in values if value is not None}
     # polars would put the value of an Enum in place of its member.
     plain = not any(issubclass(kind, enum.Enum) for kind in kinds)
-    if plain and (kinds <= {int, float, bool, np.float64, np.float32} or len(kinds) == 1):
+    numbers = not ids and kinds <= {int, float, bool, np.float64, np.float32}
+    if plain and (numbers or len(kinds) <= 1):
         try:
             series = pl.Series(values, strict=False) if kinds <= {int, float} else pl.Series(values)
         except (TypeError, OverflowError, pl.exceptions.PolarsError):

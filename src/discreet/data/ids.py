@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 
-__all__ = ["Codes", "IdMap", "compact", "group_order", "id_as_number", "id_as_text", "stable_text"]
+__all__ = ["Codes", "IdMap", "as_id_series", "compact", "group_order", "stable_text"]
 
 Codes = NDArray[np.int32]
+_Key = tuple[type, str, Hashable]
 
 MOST_IDS = 2**31 - 1
 
@@ -51,9 +52,10 @@ class IdMap:
         self.what = what
         series = as_id_series(ids, what=what)
         if series.dtype == pl.Object:
-            distinct = sorted(set(series), key=_sort_key)
-            self._ids = _object_series(distinct)
-            self._code_of: dict[Hashable, int] | None = {key: code for code, key in enumerate(distinct)}
+            by_key = {_key(value): value for value in series}
+            distinct = sorted(by_key, key=_sort_key)
+            self._ids = _object_series([by_key[key] for key in distinct])
+            self._code_of: dict[_Key, int] | None = {key: code for code, key in enumerate(distinct)}
         else:
             self._ids = _distinct_integers(series) if series.dtype == pl.Int64 else series.unique().sort()
             self._code_of = None
@@ -67,7 +69,11 @@ class IdMap:
         return len(self._ids)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, IdMap) and self.ids() == other.ids()
+        if not isinstance(other, IdMap) or len(self) != len(other):
+            return False
+        if self._code_of is None and other._code_of is None:
+            return not len(self) or (self._ids.dtype == other._ids.dtype and self._ids.equals(other._ids))
+        return [_key(value) for value in self._ids] == [_key(value) for value in other._ids]
 
     def __hash__(self) -> int:
         return hash((self.what, len(self)))
@@ -146,7 +152,7 @@ class IdMap:
     def _find(self, key: object) -> int | None:
         if self._code_of is not None:
             try:
-                return self._code_of.get(key)  # type: ignore[call-overload]
+                return self._code_of.get(_key(key))
             except TypeError:
                 return None
         wanted = int if self._ids.dtype == pl.Int64 else str
@@ -223,6 +229,9 @@ def _pieces(series: pl.Series) -> Iterator[NDArray[np.int64]]:
 
 def _series_of_objects(values: list[Any]) -> pl.Series:
     kinds = {type(value) for value in values}
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        values = [_plain(value) for value in values]
+        kinds = {type(value) for value in values}
     if not kinds or kinds == {str}:
         return pl.Series(values, dtype=pl.String)
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
@@ -258,8 +267,19 @@ def _object_series(values: list[Any]) -> pl.Series:
     return pl.Series(values, dtype=pl.Object)
 
 
-def _sort_key(value: object) -> tuple[str, str]:
-    return type(value).__name__, stable_text(value)
+def _key(value: Any) -> _Key:
+    """What tells an id from all others. Python alone would take 1, 1.0 and True for one."""
+    value = _plain(value)
+    return type(value), stable_text(value), value
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and text of numpy as those of Python."""
+    return value.item() if isinstance(value, np.number | np.bool_ | np.str_ | np.bytes_) else value
+
+
+def _sort_key(key: _Key) -> tuple[str, str]:
+    return key[0].__name__, key[1]
 
 
 def stable_text(value: object) -> str:
@@ -313,19 +333,3 @@ def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray
         shape=(codes.size, n_groups),
     ).tocsc()
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
-
-
-def id_as_text(value: object) -> str | None:
-    """Whole numbers and text as text; None for any other id. 1 and 1.0 are the same number."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
-
-
-def id_as_number(value: object) -> int | None:
-    """Whole numbers, and text that is one, as numbers; None for any other id. 1 and 1.0 are the same number."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii() and str(int(value)) == value:
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None

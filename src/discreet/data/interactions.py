@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.fingerprints import cut_from, fingerprint_of_records
+from discreet.data.fingerprints import cut_from, fingerprint_of_records, kind_of_cut
 from discreet.data.frames import as_frame, as_mask, numeric_column, time_column
-from discreet.data.ids import Codes, IdMap, compact, group_order, id_as_number, id_as_text
+from discreet.data.id_forms import written
+from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.scales import RatingScale
 from discreet.data.side_tables import aligned, side_table
 from discreet.errors import DataError, UsageError
@@ -111,7 +112,7 @@ class Interactions:
         public_user_columns: Iterable[str] = (),
         name: str = "",
     ) -> None:
-        frame = as_frame(data, [user, item, rating or "rating", timestamp or "timestamp"])
+        frame = as_frame(data, [user, item, rating or "rating", timestamp or "timestamp"], ids=(user, item))
         for column in (user, item, *context):
             if column not in frame.columns:
                 raise DataError(
@@ -132,7 +133,7 @@ class Interactions:
             duplicates=duplicates,
             catalog_is_public=catalog is not None,
             item_table=item_table,
-            user_table=None if users is None else as_frame(users, [user]),
+            user_table=None if users is None else as_frame(users, [user], ids=(user,)),
             user_column=user,
             public_user_columns=frozenset(public_user_columns),
             name=name,
@@ -332,7 +333,10 @@ class Interactions:
     # Parts and other shapes
 
     def filter(
-        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
+        self,
+        keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series],
+        *,
+        independent: bool | Literal["record"] = False,
     ) -> Interactions:
         """The records for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
 
@@ -341,9 +345,10 @@ class Interactions:
         Parameters
         ----------
         independent
-            Declare that what is kept of one user depends on that user's records and on public facts alone. Of a part
-            that was cut in another way (users with many followers, items with five ratings …) nothing can be released
-            on the account of the whole: one user more could change everybody's part in it.
+            Declare that what is kept of one user depends on that user's records and on public facts alone; "record", if
+            it depends on each record alone, which promises about single records need. Of a part that was cut in another
+            way (users with many followers, items with five ratings …) nothing can be released on the account of the
+            whole: one user more could change everybody's part in it.
         """
         mask = as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self))
         return self._part(mask, independent=independent)
@@ -382,7 +387,7 @@ class Interactions:
                 return written.with_catalog(items, item=item, unknown="drop")
         known = catalog.encode(seen.series, unknown="mark" if unknown == "drop" else "error") >= 0
         if not known.all():
-            return self.filter(known[codes], independent=True).with_catalog(items, item=item)
+            return self.filter(known[codes], independent="record").with_catalog(items, item=item)
         if table is None and self.item_table is not None:
             table = aligned(self.item_table.with_columns(self.items.series.alias(item)), item, catalog)
         whole = self._copy()
@@ -407,11 +412,10 @@ class Interactions:
         """
         if kind not in ("text", "number"):
             raise UsageError(f"ids of kind {kind!r}?", remedy="Choose 'text' or 'number'.")
-        rewritten = [id_as_text(i) if kind == "text" else id_as_number(i) for i in self.items.ids()]
-        known = np.array([i is not None for i in rewritten], dtype=bool)
-        part = self if known.all() else self.filter(known[self.item], independent=True)
-        translation = dict(zip(self.items.ids(), rewritten, strict=True))
-        names = pl.Series([translation[i] for i in part.items.ids()], dtype=pl.String if kind == "text" else pl.Int64)
+        dtype = pl.String() if kind == "text" else pl.Int64()
+        known = np.array([name is not None for name in written(self.items.ids(), dtype)], dtype=bool)
+        part = self if known.all() else self.filter(known[self.item], independent="record")
+        names = pl.Series(written(part.items.ids(), dtype), dtype=dtype)
         ids = IdMap(names.drop_nulls(), what="item")
         # Items of a public catalog that have no such id have no records either; any code will do for them.
         known_names = names.fill_null("" if kind == "text" else 0)
@@ -427,7 +431,8 @@ class Interactions:
             twin.item_table = part.item_table[first]
         # 1 and "1" have become one item: whoever had records of both has several of one now.
         twin._settle_duplicates("keep" if self.may_repeat else "last")
-        twin.lineage = cut_from(part, independent=True)
+        # Of two records that have become one, the later one stays: that takes a look at the user's other records.
+        twin.lineage = cut_from(part, "rewritten" if self.may_repeat else "users")
         return twin
 
     def emptied(self) -> Interactions:
@@ -451,10 +456,12 @@ class Interactions:
         twin._set_columns(
             self.users, self.items, self.user, self.item, rating.copy(), self.timestamp, self.context, scale
         )
-        twin.lineage = cut_from(self, independent=True)
+        twin.lineage = cut_from(self, "rewritten")
         return twin
 
-    def _part(self, mask: NDArray[np.bool_], *, independent: bool, remembered: bool = True) -> Interactions:
+    def _part(
+        self, mask: NDArray[np.bool_], *, independent: bool | Literal["record"], remembered: bool = True
+    ) -> Interactions:
         """Records under the mask; users without records go, items go only when the catalog is not public."""
         part = self._copy()
         user, item = self.user[mask], self.item[mask]
@@ -477,7 +484,7 @@ class Interactions:
         repeated = (part.user[1:] == part.user[:-1]) & (part.item[1:] == part.item[:-1])
         part._repeats = bool(repeated.any())
         if remembered:
-            part.lineage = cut_from(self, independent=independent)
+            part.lineage = cut_from(self, kind_of_cut(independent))
         return part
 
     def _copy(self) -> Interactions:

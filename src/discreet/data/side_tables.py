@@ -22,7 +22,7 @@ def side_table(given: Any, column: str, *, what: str) -> tuple[IdMap | None, pl.
         return given, None
     if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
         return IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what), None
-    frame = as_frame(given, [column])
+    frame = as_frame(given, [column], ids=(column,))
     if column not in frame.columns:
         raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
     ids = IdMap(frame[column], what=what)

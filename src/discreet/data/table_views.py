@@ -53,6 +53,5 @@ def with_domains(table: Table, domains: Mapping[str, Any]) -> Table:
     """
     group = next((name for name in table.to_frame().columns if name not in table.attributes), None)
     view = Table(table.to_frame(), domains=domains, group=group, name=table.name)
-    view.lineage = table.lineage if view.fingerprint == table.fingerprint else cut_from(table, independent=True)
-    view.complete = table.complete
+    view.lineage = table.lineage if view.fingerprint == table.fingerprint else cut_from(table, "rewritten")
     return view

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.domains import Domain, as_domain
-from discreet.data.fingerprints import cut_from, fingerprint_of_records
+from discreet.data.fingerprints import covered, cut_from, fingerprint_of_records
 from discreet.data.frames import as_frame, as_mask
 from discreet.data.ids import Codes, IdMap, compact
 from discreet.errors import DataError, UsageError
@@ -75,7 +75,6 @@ class Table:
     group: Codes | None
     name: str
     lineage: tuple[str, ...]
-    complete: bool
     _frame: pl.DataFrame
 
     def __init__(self, data: Any, *, domains: Mapping[str, Any], group: str | None = None, name: str = "") -> None:
@@ -92,7 +91,7 @@ class Table:
                     column=column,
                     remedy="Name the columns as the domains do.",
                 )
-        self.name, self.lineage, self.complete = name, (), True
+        self.name, self.lineage = name, ()
         self.attributes = tuple(domains)
         self.domains = MappingProxyType({attribute: as_domain(domain) for attribute, domain in domains.items()})
         self.codes = MappingProxyType(
@@ -124,6 +123,10 @@ class Table:
     def n_cells(self) -> int:
         """Number of cells of the product domain, exact however large."""
         return prod(self.shape)
+
+    @property
+    def complete(self) -> bool:
+        return covered(self.lineage, "record", "replace")
 
     @cached_property
     def fingerprint(self) -> str:
@@ -233,7 +236,7 @@ class Table:
             part.groups, group = compact(self.groups, self.group[mask])
             part.group = _frozen(group)
         part._frame = self._frame.filter(pl.Series(mask))
-        part.lineage, part.complete = cut_from(self, independent=independent), False
+        part.lineage = cut_from(self, "records" if independent else "freely")
         return part
 
 

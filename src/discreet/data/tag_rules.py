@@ -32,8 +32,10 @@ class TagRule:
 
     Privacy
     -------
-    The rule maps one triple to one triple or none, in the same way for everybody. Neighboring datasets stay
-    neighbors under it, so what is proved of the cleaned triples holds for the raw ones.
+    The rule maps one triple to one triple or none, in the same way for everybody. Datasets that differ in a user or in
+    a triple, present or absent, still differ in no more, so what is proved of the cleaned triples for these units holds
+    for the raw ones. It does not where the value of a tag is the unit, or a user is replaced: a triple may go, or
+    become equal to another one, because of its tag.
 
     Examples
     --------

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.fingerprints import cut_from, fingerprint_of_records
+from discreet.data.fingerprints import Cut, covered, cut_from, fingerprint_of_records, kind_of_cut
 from discreet.data.frames import as_frame, as_mask
+from discreet.data.id_forms import recognized
 from discreet.data.ids import Codes, IdMap, compact, group_order
 from discreet.data.tag_rules import Cleaning, TagRule
 from discreet.errors import DataError, UsageError
@@ -101,7 +102,7 @@ class TagAssignments:
         tag: str = "tag",
         name: str = "",
     ) -> None:
-        frame = as_frame(data, [user, resource, tag], at_least=3)
+        frame = as_frame(data, [user, resource, tag], at_least=3, ids=(user, resource, tag))
         for column in (user, resource, tag):
             if column not in frame.columns:
                 raise DataError(
@@ -168,6 +169,11 @@ class TagAssignments:
         """Triples of user ``u`` are those from ``user_starts[u]`` to ``user_starts[u + 1]``."""
         return np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
 
+    @property
+    def complete(self) -> bool:
+        """Whether no triples were left out or merged by what their tags are: who tagged what is as it was read."""
+        return covered(self.lineage, "record", "value")
+
     @cached_property
     def posts(self) -> Posts:
         """Who tagged which resource, whatever with."""
@@ -219,7 +225,10 @@ class TagAssignments:
     # Parts and other shapes
 
     def filter(
-        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
+        self,
+        keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series],
+        *,
+        independent: bool | Literal["record"] = False,
     ) -> TagAssignments:
         """The triples for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
 
@@ -228,7 +237,18 @@ class TagAssignments:
         """
         mask = as_mask(keep(self.to_frame()) if callable(keep) else keep, len(self))
         columns = (self.user[mask], self.resource[mask], self.tag[mask])
-        return self._part(self.resources, self.tags, *columns, independent=independent)
+        return self._part(self.resources, self.tags, *columns, cut=kind_of_cut(independent))
+
+    def without_posts(self, left_out: NDArray[np.bool_]) -> TagAssignments:
+        """The triples of all posts but those under the mask, which must not have been drawn with a look at the tags.
+
+        Everybody must keep a post: who is in the data, and who tagged what, may be public where this is used.
+        """
+        posts, mask = self.posts, as_mask(left_out, len(self.posts))
+        if np.bincount(posts.user[~mask], minlength=self.n_users).min(initial=1) == 0:
+            raise UsageError("somebody would be left without any post.", remedy="Leave everybody at least one.")
+        kept = np.repeat(~mask, np.diff(posts.starts))
+        return self._part(self.resources, self.tags, self.user[kept], self.resource[kept], self.tag[kept], cut="posts")
 
     def sample_users(self, n: int, *, seed: int) -> TagAssignments:
         """All triples of ``n`` users chosen at random. For experiments: it protects nothing."""
@@ -250,7 +270,7 @@ class TagAssignments:
         tags = IdMap([tag for tag in rewritten if tag is not None], what="tag")
         codes = tags.encode(["" if tag is None else tag for tag in rewritten], unknown="mark")[self.tag]
         mask = codes >= 0
-        clean = self._part(self.resources, tags, self.user[mask], self.resource[mask], codes[mask])
+        clean = self._part(self.resources, tags, self.user[mask], self.resource[mask], codes[mask], cut="records")
         kept = int(mask.sum())
         clean.cleaning = (*self.cleaning, Cleaning(rule, len(self) - kept, kept - len(clean)))
         return clean
@@ -271,7 +291,8 @@ class TagAssignments:
         mask = codes >= 0
         whole = self._copy()
         whole.vocabulary_is_public = True
-        return whole._part(self.resources, vocabulary, self.user[mask], self.resource[mask], codes[mask])
+        columns = (self.user[mask], self.resource[mask], codes[mask])
+        return whole._part(self.resources, vocabulary, *columns, cut=_cut(self.tags, vocabulary, outside))
 
     def with_resources(self, resources: Any, *, outside: Outside = "error") -> TagAssignments:
         """The same triples with a public list of resources, as in ``with_vocabulary``."""
@@ -280,10 +301,11 @@ class TagAssignments:
         mask = codes >= 0
         whole = self._copy()
         whole.resources_are_public = True
-        return whole._part(catalog, self.tags, self.user[mask], codes[mask], self.tag[mask])
+        columns = (self.user[mask], codes[mask], self.tag[mask])
+        return whole._part(catalog, self.tags, *columns, cut=_cut(self.resources, catalog, outside))
 
     def _part(
-        self, resources: IdMap, tags: IdMap, user: Codes, resource: Codes, tag: Codes, *, independent: bool = True
+        self, resources: IdMap, tags: IdMap, user: Codes, resource: Codes, tag: Codes, *, cut: Cut | None
     ) -> TagAssignments:
         """Some triples; users without any go, tags and resources go only where their list is not public."""
         users, user = compact(self.users, user)
@@ -293,8 +315,8 @@ class TagAssignments:
             tags, tag = compact(tags, tag)
         part = self._copy()
         part._set_columns(users, resources, tags, user, resource, tag)
-        if part.fingerprint != self.fingerprint:
-            part.lineage = cut_from(self, independent=independent)
+        if cut is not None:
+            part.lineage = cut_from(self, cut)
         return part
 
     def _copy(self) -> TagAssignments:
@@ -312,18 +334,28 @@ def _public(seen: IdMap, given: Any, what: str) -> IdMap:
             raise UsageError(f"a {what} cannot be {given!r}.", remedy='Give the ids, or "observed".')
         return seen
     try:
-        return given if isinstance(given, IdMap) else IdMap(given, what=seen.what)
+        listed = given if isinstance(given, IdMap) else IdMap(given, what=seen.what)
     except TypeError:
         raise UsageError(
             f"a {what} cannot be read from {type(given).__name__}.", remedy='Give the ids, or "observed".'
         ) from None
+    kinds = {type(one) for one in listed.series} if listed.series.dtype == pl.Object else set()
+    # Numbers and text are written in each other's form: which form the data have may follow from a single record.
+    if len(kinds) > 1 or kinds & {bool, float}:
+        raise UsageError(
+            f"this {what} has entries of the type{'s' if len(kinds) > 1 else ''} "
+            f"{', '.join(sorted(kind.__name__ for kind in kinds))}.",
+            remedy="Give all of them as text, or all as whole numbers.",
+        )
+    return listed
 
 
 def _recoded(old: IdMap, new: IdMap, codes: Codes, outside: Outside) -> Codes:
     """Codes of the same ids in another map; −1 for those to drop."""
     if outside not in ("error", "drop"):
         raise UsageError(f"outside={outside!r}?", remedy="Choose 'error' or 'drop'.")
-    recoded = new.encode(old.series, unknown="mark")[codes]
+    code_of = recognized(new, old.series)
+    recoded = code_of[codes]
     if outside == "error" and recoded.size and recoded.min() < 0:
         culprit = old.decode([codes[int(np.argmax(recoded < 0))]])[0]
         raise DataError(
@@ -331,4 +363,26 @@ def _recoded(old: IdMap, new: IdMap, codes: Codes, outside: Outside) -> Codes:
             value=culprit,
             remedy="Complete the list, or choose outside='drop'.",
         )
+    if outside == "error":
+        _refuse_merging(old, new, np.unique(codes), code_of)
     return recoded
+
+
+def _cut(old: IdMap, new: IdMap, outside: Outside) -> Cut | None:
+    """How the triples are cut where ids become those of a public list; None if they stay what they are."""
+    if outside == "drop":
+        return "records"
+    return None if new.series.dtype == old.series.dtype else "rewritten"
+
+
+def _refuse_merging(old: IdMap, new: IdMap, seen: NDArray[np.integer[Any]], code_of: Codes) -> None:
+    """1 and "1" are one entry of a list. Nobody's triples may run together where none may be left out."""
+    many = np.bincount(code_of[seen], minlength=len(new))
+    if (many > 1).any():
+        twice = int(np.argmax(many > 1))
+        both = old.decode(seen[code_of[seen] == twice])
+        raise DataError(
+            f"the {old.what}s {' and '.join(map(repr, both))} are the same entry of the public list.",
+            value=both[0],
+            remedy="Write them alike, or choose outside='drop'.",
+        )

@@ -138,7 +138,7 @@ def _lists(recommended: Any, trained_on: Any, n_items: int, depth: int) -> tuple
             "a table of recommendations names items by id, an array of popularities does not.",
             remedy="Give trained_on as Interactions, or the recommendations as a matrix of item codes.",
         )
-    frame = as_frame(recommended, ["user_id", "item_id", "score", "rank"])
+    frame = as_frame(recommended, ["user_id", "item_id", "score", "rank"], ids=("user_id", "item_id"))
     if not len(frame) or "user_id" not in frame.columns:
         raise EvaluationError("there are no recommendations.", remedy="Give a table user_id, item_id, rank.")
     users = IdMap(frame["user_id"], what="user")

@@ -58,7 +58,7 @@ def lists_of_table(table: Any, *, users: IdMap, items: IdMap, depth: int | None 
     depth
         Look at the first ``depth`` places only.
     """
-    frame = as_frame(table, ["user_id", "item_id", "score", "rank"])
+    frame = as_frame(table, ["user_id", "item_id", "score", "rank"], ids=("user_id", "item_id"))
     user = encode(frame, "user_id", users)
     item = encode(frame, "item_id", items)
     place = _ranks(frame)

@@ -191,7 +191,7 @@ def _user_means(
 
 def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArray[np.float64], int]:
     """One prediction a held-out record, NaN where the table has none; and how many rows were for other pairs."""
-    frame = as_frame(predicted, ["user_id", "item_id", "score"])
+    frame = as_frame(predicted, ["user_id", "item_id", "score"], ids=("user_id", "item_id"))
     user = encode(frame, "user_id", held_out.users)
     item = encode(frame, "item_id", held_out.items)
     score = as_numbers(_scores(frame), what="predictions", allow_nan=True)

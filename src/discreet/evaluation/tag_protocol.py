@@ -83,7 +83,7 @@ def leave_one_post_out(data: TagAssignments, *, seed: int, users: int | None = N
     held_out = np.zeros(len(posts), dtype=bool)
     held_out[taken] = True
     mask = np.repeat(held_out, np.diff(posts.starts))
-    return PostQuestions(data.filter(~mask, independent=True), data.filter(mask, independent=True))
+    return PostQuestions(data.without_posts(held_out), data.filter(mask, independent=True))
 
 
 def evaluate_tags(

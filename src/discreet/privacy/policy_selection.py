@@ -22,7 +22,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.ids import IdMap, id_as_text, stable_text
+from discreet.data.id_forms import id_as_text
+from discreet.data.ids import IdMap, stable_text
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedInteractions
 from discreet.privacy.discovery import gaussian_cutoff, require_once

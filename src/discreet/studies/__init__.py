@@ -6,11 +6,13 @@ from collections.abc import Callable
 from importlib import import_module
 
 from discreet.data.interactions import Interactions
+from discreet.data.tables import Table
+from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.studies.published import published
 from discreet.studies.report import Chart, Progress, StudyReport
 
-__all__ = ["STUDIES", "Chart", "StudyReport", "published", "study"]
+__all__ = ["KINDS", "STUDIES", "Chart", "StudyReport", "published", "study"]
 
 # Where each study lives; loaded when it is first asked for.
 STUDIES = {
@@ -21,11 +23,21 @@ STUDIES = {
     "frontier": "discreet.studies.frontier:run",
     "slope-one": "discreet.studies.slope_one:run",
     "subsets": "discreet.studies.subsets:run",
+    "pritop": "discreet.studies.pritop:run",
+    "cim": "discreet.studies.cim:run",
 }
+
+# What a study runs on where that is not interactions. Its module has the built-in data: ``builtin(quick=…)``.
+KINDS: dict[str, type] = {"pritop": TagAssignments, "cim": Table}
 
 
 def study(
-    name: str, data: Interactions | None = None, *, seed: int = 0, quick: bool = False, progress: Progress | None = None
+    name: str,
+    data: Interactions | TagAssignments | Table | None = None,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    progress: Progress | None = None,
 ) -> StudyReport:
     """Run the experiments of a paper.
 
@@ -34,7 +46,7 @@ def study(
     name
         Which study: one of ``STUDIES``.
     data
-        The records to run it on; the built-in films where there are none.
+        What to run it on; the built-in films, or what takes their place for tags and tables, where there is nothing.
     seed
         Draws the splits and the samples. Noise of the models themselves is fresh in every run.
     quick
@@ -53,15 +65,19 @@ def study(
     >>> dc.study("nothing")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.UsageError: there is no study 'nothing'. Choose from: frontier, pncf, ppns, ...
+    discreet.errors.UsageError: there is no study 'nothing'. Choose from: cim, frontier, pncf, ...
     """
     if name not in STUDIES:
         raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")
-    if data is not None and not isinstance(data, Interactions):
-        raise UsageError(f"a study runs on Interactions, not on {type(data).__name__}.")
+    kind = KINDS.get(name, Interactions)
+    if data is not None and not isinstance(data, kind):
+        raise UsageError(f"the study {name} runs on {kind.__name__}, not on {type(data).__name__}.")
     module, _, attribute = STUDIES[name].partition(":")
-    run: Callable[..., StudyReport] = getattr(import_module(module), attribute)
-    if data is None:
+    home = import_module(module)
+    run: Callable[..., StudyReport] = getattr(home, attribute)
+    if data is None and name in KINDS:
+        data = home.builtin(quick=quick)
+    elif data is None:
         from discreet.data import synthetic
 
         data = synthetic.films(seed=7)

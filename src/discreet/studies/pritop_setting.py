@@ -81,7 +81,8 @@ def setting_of(data: TagAssignments, *, seed: int, quick: bool) -> Setting:
         data = data.sample_users(QUICK_USERS, seed=seed)
     if len(data) == 0:
         raise DataError("there are no triples to study.")
-    data = data.with_vocabulary("observed").with_resources("observed")
+    # What was cleaned and drawn are the data of the study; who tagged what is public in some of its releases.
+    data = TagAssignments(data.to_frame(), name=data.name).with_vocabulary("observed").with_resources("observed")
     if not quick:
         return Setting(data, seed)
     few = (Fraction(1, 2), Fraction(1))

@@ -175,6 +175,8 @@ class PriTop(TagMethod):
 
     def _require(self, data: TagAssignments) -> None:
         """Nothing need be public: which tags and resources occur is read from the triples, as published."""
+        for ids in (data.users, data.resources, data.tags):
+            require_plain(ids, self.name)
 
     def _plan(self, public: TagAssignments) -> TagPlan:
         check_options(self)

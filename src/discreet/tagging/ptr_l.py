@@ -87,6 +87,7 @@ class PTRL(TagMethod):
 
     name: ClassVar[str] = "ptr-l"
     kind: ClassVar[str] = ASSIGNMENTS
+    takes_all: ClassVar[bool] = True
 
     epsilon: Fraction
     slots: int = 1

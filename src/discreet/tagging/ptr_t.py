@@ -98,6 +98,7 @@ class PTRT(TagMethod):
 
     name: ClassVar[str] = "ptr-t"
     kind: ClassVar[str] = ASSIGNMENTS
+    takes_all: ClassVar[bool] = True
 
     epsilon: Fraction
     delta: Fraction

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.charging import charged
@@ -23,7 +24,17 @@ from discreet.privacy.units import Unit
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["ASSIGNMENTS", "STATISTICS", "TagMethod", "TagPlan", "emptied", "require_resources", "require_vocabulary"]
+__all__ = [
+    "ASSIGNMENTS",
+    "STATISTICS",
+    "TagMethod",
+    "TagPlan",
+    "emptied",
+    "require_complete",
+    "require_plain",
+    "require_resources",
+    "require_vocabulary",
+]
 
 ASSIGNMENTS = "tag-assignments"
 """The kind of a release whose part "assignments" is a table of triples: user_id, resource_id, tag."""
@@ -82,6 +93,8 @@ class TagMethod(ABC):
 
     name: ClassVar[str]
     kind: ClassVar[str]
+    takes_all: ClassVar[bool] = False
+    """Whether who is in the data and who tagged what is taken for public, so that no triple may have been left out."""
 
     @abstractmethod
     def _plan(self, public: TagAssignments) -> TagPlan: ...
@@ -134,6 +147,10 @@ class TagMethod(ABC):
 
     def _planned(self, data: TagAssignments) -> TagPlan:
         require_assignments(data, self.name)
+        if self.takes_all:
+            require_complete(data, self.name)
+            for ids in (data.users, data.resources):
+                require_plain(ids, self.name)
         self._require(data)
         return self._plan(self._public(data))
 
@@ -170,6 +187,18 @@ def require_vocabulary(data: TagAssignments, what: str) -> None:
                 'data.with_vocabulary("observed").'
             ),
         )
+    require_plain(data.tags, what)
+
+
+def require_complete(data: TagAssignments, what: str) -> None:
+    """Refuse triples of which some were left out by their tags: which posts there are would tell about the tags."""
+    if not data.complete:
+        raise PrivacyError(
+            f"{what} takes for public who is in the data and who tagged what; of these triples some may have been left "
+            "out or merged because of their tags, and then it is not.",
+            remedy="Give all triples, with a list of tags that names every one of them: data.with_vocabulary(tags), "
+            'which refuses others. Methods that hide whole users (ptr-j) work with outside="drop".',
+        )
 
 
 def require_resources(data: TagAssignments, what: str) -> None:
@@ -181,4 +210,14 @@ def require_resources(data: TagAssignments, what: str) -> None:
                 'Give the list: data.with_resources(ids, outside="drop"), find one privately with discover_resources, '
                 'or declare that it is public knowledge which resources occur: data.with_resources("observed").'
             ),
+        )
+    require_plain(data.resources, what)
+
+
+def require_plain(ids: IdMap, what: str) -> None:
+    """Refuse ids that a release cannot hold. Asked only about ids that are public: their type is, too."""
+    if len(ids) and ids.series.dtype == pl.Object:
+        raise UsageError(
+            f"{what} releases ids that are text or whole numbers; the {ids.what} ids here are others, or both.",
+            remedy="Write all of them as text.",
         )

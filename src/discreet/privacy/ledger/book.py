@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
 
-from discreet.data.fingerprints import FREELY
+from discreet.data.fingerprints import covered, origin_of
 from discreet.errors import BudgetError, LedgerError, PrivacyError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.accounting import VIEWS
@@ -341,7 +341,7 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
     if isinstance(data, str):
         return (data,)
     try:
-        return (data.fingerprint, *(origin.removeprefix(FREELY) for origin in data.lineage))
+        return (data.fingerprint, *(origin_of(origin) for origin in data.lineage))
     except AttributeError:
         raise UsageError(
             f"a {type(data).__name__} has no fingerprint to be charged under.",
@@ -350,28 +350,29 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
 
 
 def _require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:
-    """Two kinds of parts are not covered by a promise about them, unless they have become data of their own.
-
-    A part that was cut by a rule that may look at everybody; and rows picked out of a table, where the promise is about
-    rows that are replaced: with another content a row would not have been picked.
-    """
-    if isinstance(data, str):
+    """Refuse a promise about a part that is none about the whole, unless the part has become data of its own."""
+    if isinstance(data, str) or tables.accounts_of(connection, [data.fingerprint]):
         return
-    freely = any(origin.startswith(FREELY) for origin in data.lineage)
-    picked = guarantee.unit.relation != "add-remove" and not getattr(data, "complete", True)
-    if not (freely or picked) or tables.accounts_of(connection, [data.fingerprint]):
+    unit = guarantee.unit
+    if covered(data.lineage, unit.what, unit.relation):
         return
-    if picked:
+    if not covered(data.lineage, "user", "add-remove"):
         raise PrivacyError(
-            f"{_name(data)} has the rows of {account.name!r} that a rule picked: a replaced row may leave the part, "
-            "and a promise about replaced rows of the part would be none about the whole.",
-            remedy="Ask the whole table, with the condition in the queries.",
+            f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
+            "more could change all of it, and a promise about the part would be none about the whole.",
+            remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
+            "its own, ledger.link(part, account).",
+        )
+    if unit.relation == "add-remove":
+        raise PrivacyError(
+            f"{_name(data)} was cut from the data of {account.name!r} by a rule about all records of a user: one "
+            f"record more could change the rest of that user's part, and the promise is about {unit}.",
+            remedy='Cut record by record and say so, data.filter(…, independent="record"), or protect whole users.',
         )
     raise PrivacyError(
-        f"{_name(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
-        "more could change all of it, and a promise about the part would be none about the whole.",
-        remedy="Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
-        "its own, ledger.link(part, account).",
+        f"{_name(data)} has those records of {account.name!r} that a rule picked: with another content one might not "
+        f"have been picked, and the promise is about {unit}.",
+        remedy="Take the whole; of a table, with the condition in the queries.",
     )
 
 

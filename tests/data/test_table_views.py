@@ -1,0 +1,48 @@
+"""The same rows under other domains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.data import IntegerDomain, Table, synthetic
+from discreet.data.table_views import with_attributes, with_domains
+from discreet.errors import DataError, UsageError
+
+
+@pytest.fixture(scope="module")
+def survey() -> Table:
+    return synthetic.survey(households=40, seed=1)
+
+
+def test_rows_and_groups_stay(survey: Table) -> None:
+    view = with_attributes(survey, ["gender", "age"])
+    assert view.attributes == ("gender", "age")
+    assert survey.group is not None
+    np.testing.assert_array_equal(view.group, survey.group)
+    np.testing.assert_array_equal(view.histogram(), survey.histogram(["gender", "age"]))
+
+
+def test_wider_bins_are_the_same_data(survey: Table) -> None:
+    domains = {**survey.domains, "age": IntegerDomain(0, 99, bins=2)}
+    view = with_domains(survey, domains)
+    assert view.fingerprint == survey.fingerprint
+    assert view.lineage == survey.lineage
+    assert view.shape[survey.attributes.index("age")] == 2
+
+
+def test_a_part_remembers_the_whole(survey: Table) -> None:
+    view = with_attributes(survey, ["age"])
+    assert view.fingerprint != survey.fingerprint
+    assert view.lineage == (survey.fingerprint,)
+    assert with_attributes(view, ["age"]).lineage == view.lineage
+
+
+def test_what_cannot_be(survey: Table) -> None:
+    for wrong in ([], ["age", "age"]):
+        with pytest.raises(UsageError, match="each once"):
+            with_attributes(survey, wrong)
+    with pytest.raises(UsageError, match="nobody"):
+        with_attributes(survey, ["nobody"])
+    with pytest.raises(DataError, match="outside"):
+        with_domains(survey, {"age": range(5)})
