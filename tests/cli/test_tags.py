@@ -219,6 +219,40 @@ def test_resources_that_are_numbers(call: Call, tmp_path: Path, monkeypatch: pyt
     assert done.returncode == 0, done.stderr
 
 
+def test_a_list_has_its_own_type(tmp_path: Path) -> None:
+    """One user's resource called x makes the whole column text; what the list finds of the others stays the same."""
+    from discreet.cli.tag_inputs import public_lists
+
+    lines = ["user,resource,tag", *(f"u{i},{(1, 2, 7)[i % 3]},t" for i in range(9))]
+    (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "text.csv").write_text("\n".join([*lines, "eve,x,t"]) + "\n")
+    for entries, kept in (("1\n2\n", 6), ("007\n1\n2\n", 6), ("1\n--5\n", 3), ("x\n7\n", 3)):
+        (tmp_path / "list.txt").write_text(entries)
+        found = []
+        for name in ("numbers.csv", "text.csv"):
+            data = dc.read(tmp_path / name)
+            assert isinstance(data, dc.TagAssignments)
+            part = public_lists(
+                data,
+                vocabulary=None,
+                vocabulary_public=True,
+                resources=tmp_path / "list.txt",
+                resources_public=False,
+            )
+            found.append(part.to_frame().filter(pl.col("user_id") != "eve"))
+        assert found[0].equals(found[1])
+        assert found[0].height == kept
+
+
+def test_ids_as_they_are_typed() -> None:
+    from discreet.cli.tag_inputs import typed
+
+    numbers, text = pl.Series([1, 2]), pl.Series(["1"])
+    for given, number in (("5", 5), ("-5", -5), ("--5", "--5"), ("-", "-"), ("", ""), ("9" * 5_000, "9" * 5_000)):
+        assert typed(given, numbers) == number
+        assert typed(given, text) == given
+
+
 def test_wrong_use(call: Call, tmp_path: Path) -> None:
     write(synthetic.films(users=20, items=10, seed=7), tmp_path / "films.parquet")
     (tmp_path / "empty.txt").write_text("\n")

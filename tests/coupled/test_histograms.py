@@ -20,6 +20,7 @@ from discreet.coupled import (
 )
 from discreet.coupled.budgets import Budget
 from discreet.coupled.forests import ForestPlan, fit_forest
+from discreet.coupled.histograms import independent_model
 from discreet.coupled.query_method import QuerySetting
 from discreet.data import Table, synthetic
 from discreet.errors import PrivacyError, UsageError
@@ -110,7 +111,7 @@ class Spent:
 def test_what_is_spent_adds_up_exactly(
     method: Any, delta: Any, epsilon: Any, fixed_bits: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On every way that the public numbers and the scout can choose."""
+    """On every way that the public numbers and the look at the largest cell can choose."""
     spent = Spent(monkeypatch)
     table = twins()
     method.of(epsilon, delta=delta).release(table, random_queries(table, 2, seed=1))
@@ -159,6 +160,80 @@ def test_shrunk_beats_plain_even_and_mwem(survey: Table, fixed_bits: object) -> 
         assert ours < 0.97 * float(np.mean((even - truth) ** 2))
         assert ours < mean_square(HistogramRelease.of(epsilon), coupling)
         assert ours < mean_square(MWEM.of(epsilon, rounds=5), coupling)
+
+
+def crowded(rows: int = 4000) -> Table:
+    """Half of the rows in one cell of 4,096, a few in others: no single attribute shows how crowded it is."""
+    generator = np.random.default_rng(1)
+    values = generator.integers(0, 8, (rows, 4))
+    values[: rows // 2] = 3, 5, 1, 6
+    values[rows // 2 : 3 * rows // 4] = 2, 2, 7, 0
+    return Table(dict(zip("abcd", values.T, strict=True)), domains={name: range(8) for name in "abcd"})
+
+
+def flat(rows: int = 4000) -> Table:
+    values = np.random.default_rng(2).integers(0, 8, (4, rows))
+    return Table(dict(zip("abcd", values, strict=True)), domains={name: range(8) for name in "abcd"})
+
+
+def independent(rows: int = 60_000) -> Table:
+    generator = np.random.default_rng(3)
+    columns = {name: np.minimum(generator.geometric(0.4, rows) - 1, 7) for name in "abcd"}
+    return Table(columns, domains={name: range(8) for name in "abcd"})
+
+
+@pytest.mark.parametrize(
+    ("table", "epsilon", "others", "most"),
+    [
+        (crowded(), "1/20", [HistogramRelease, TreeMarginals], 0.6),
+        (crowded(), 1, [HistogramRelease, TreeMarginals], 0.9),
+        (independent(), "1/5", [HistogramRelease], 0.4),
+        (independent(), 1, [HistogramRelease, TreeMarginals], 0.9),
+        (flat(), "1/10", [], 1.1),
+        (flat(), 1, [], 1.1),
+    ],
+)
+def test_shrunk_is_never_far_behind_simpler_ways(
+    table: Table, epsilon: Any, others: list[Any], most: float, fixed_bits: object
+) -> None:
+    """Against noise on every cell, a tree, and an even histogram that costs nothing."""
+    workload = random_queries(table, 2, seed=1)
+
+    def mean_error(method: Any) -> float:
+        return float(np.mean([error(table, method.of(epsilon).release(table, workload)) for _ in range(4)]))
+
+    even = float(((table.histogram() - len(table) / table.n_cells) ** 2).sum())
+    assert mean_error(ShrunkHistogram) < most * min([even, *(mean_error(other) for other in others)])
+
+
+def test_rows_in_one_cell_are_found(fixed_bits: object) -> None:
+    table = Table(dict.fromkeys("abcd", np.ones(2000, dtype=np.int64)), domains={name: range(8) for name in "abcd"})
+    release = ShrunkHistogram.of("1/10").release(table, random_queries(table, 2, seed=1))
+    assert error(table, release) < 0.02 * 2000**2
+    assert set(release.table("answers")["source"]) == {"cells"}
+
+
+def test_public_numbers_alone_choose_the_way(survey: Table) -> None:
+    """Other rows of the same number and domains have the same plan."""
+    for epsilon, way in (("1/1000", "model"), ("1/10", "look"), (500, "cells")):
+        plans = [
+            ShrunkHistogram.of(epsilon).estimate(table, random_queries(table, 2, seed=1))
+            for table in (crowded(), flat())
+        ]
+        assert plans[0] == plans[1]
+        assert plans[0]["way"] == way
+    one = Table({"a": [0, 1, 1]}, domains={"a": range(9)})
+    assert ShrunkHistogram.of(1).estimate(one, random_queries(one, 2, seed=1))["way"] == "cells"
+
+
+def test_cells_expect_what_their_sums_say() -> None:
+    """Without noise the model of independent attributes is exact where attributes are independent."""
+    counts = np.einsum("a,b,c->abc", [4, 1], [3, 1, 1], [10, 30]).astype(np.int64)
+    columns = np.repeat(np.array(list(np.ndindex(counts.shape))), counts.ravel(), axis=0).T
+    table = Table(dict(zip("abc", columns, strict=True)), domains={"a": range(2), "b": range(3), "c": range(2)})
+    setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
+    model = independent_model(counts.ravel(), setting, 1e-9, law="laplace")
+    assert np.allclose(model, counts.ravel(), rtol=1e-4)
 
 
 @pytest.mark.parametrize("rows", [100, 100_000])

@@ -36,6 +36,23 @@ def test_every_table_becomes_the_same_frame(data):
     assert as_frame(data, ["u", "i", "r"]).equals(FRAME)
 
 
+@pytest.mark.parametrize("odd", [1.5, True, "x"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda ids: [(i, 1) for i in ids],
+        lambda ids: {"u": ids, "r": [1] * len(ids)},
+        lambda ids: pd.DataFrame({"u": pd.Series(ids, dtype=object), "r": 1}),
+    ],
+    ids=["tuples", "lists", "pandas"],
+)
+def test_ids_of_several_kinds_stay_what_they_are(odd, table):
+    ids = [2**60, 2**60 + 1, odd]
+    frame = as_frame(table(ids), ["u", "r"], ids=("u",))
+    assert [(type(value), value) for value in frame["u"]] == [(type(value), value) for value in ids]
+    assert as_frame([(1, 1), (2, 2.5)], ["u", "r"], ids=("u",)).dtypes == [pl.Int64, pl.Float64]
+
+
 def test_sparse_matrices_fill_three_columns():
     matrix = sp.coo_array(([5.0, 3.0], ([0, 2], [1, 0])), shape=(3, 2))
     for kind in (matrix, matrix.tocsr(), matrix.tocsc()):

@@ -92,6 +92,17 @@ def test_integers_and_text_sort_in_their_own_order():
     assert IdMap(["10", "9"]).ids() == ["10", "9"]
 
 
+def test_what_python_takes_for_equal_are_several_ids():
+    for ids in ([1, True, 1.0, "1"], [(1,), (True,), (1.0,)], [decimal.Decimal("1.5"), decimal.Decimal("1.50")]):
+        for order in (ids, ids[::-1]):
+            map_ = IdMap(order)
+            assert len(map_) == len(ids)
+            found = map_.decode(map_.encode(ids))
+            assert [(type(value), repr(value)) for value in found] == [(type(value), repr(value)) for value in ids]
+    assert IdMap([1, "a"]).encode([True, 1.0], unknown="mark").tolist() == [-1, -1]
+    assert len(IdMap([np.int64(1), 1, np.str_("a"), "a"])) == 2
+
+
 def test_unknown_ids():
     map_ = IdMap(["a", "b"], what="item")
     assert map_.encode(["b", "z"], unknown="mark").tolist() == [1, -1]
@@ -145,6 +156,10 @@ def test_categories_are_text():
 def test_maps_are_equal_by_their_ids():
     assert IdMap([2, 1]) == IdMap(range(1, 3))
     assert IdMap([1]) != IdMap(["1"])
+    assert IdMap([1]) != IdMap([True])
+    assert IdMap([1, "a"]) != IdMap([1.0, "a"])
+    assert IdMap([(1, 2), "a"]) == IdMap(["a", (1, 2)])
+    assert IdMap([1, "a"]) != [1, "a"]
     assert hash(IdMap([1, 2])) == hash(IdMap([2, 1]))
 
 

@@ -504,3 +504,16 @@ def test_scales_and_maps_go_in_as_they_are():
     data = Interactions([(1, "b", 2.0)], scale=RatingScale.of("1:5"), items=IdMap(["a", "b"]))
     assert str(data.scale) == "1:5:1"
     assert data.item.tolist() == [1]
+
+
+@pytest.mark.parametrize("odd", [2.5, "x", True, ("x", 1)])
+def test_an_odd_item_of_one_user_changes_nobody_elses(odd):
+    rows = [(f"u{i}", 1 + i % 3) for i in range(9)]
+    for catalog in ([1, 2, 3], ["1", "2", "3"]):
+        alone = Interactions(rows).with_catalog(catalog, unknown="drop")
+        assert len(alone) == 9
+        for order in ([("eve", odd), *rows], [*rows, ("eve", odd)]):
+            data = Interactions(order).with_catalog(catalog, unknown="drop")
+            assert data.to_frame().filter(pl.col("user_id") != "eve").equals(alone.to_frame())
+    assert Interactions([*rows, ("eve", True)]).with_item_ids("text").items.ids() == ["1", "2", "3", "True"]
+    assert Interactions([*rows, ("eve", 1.0)]).with_item_ids("text").items.ids() == ["1", "2", "3"]

@@ -170,3 +170,12 @@ def test_one_triple_is_no_unit_where_whole_users_were_looked_at(tmp_path) -> Non
     chosen = data.filter(data.resource < 5, independent="record")
     PTRJ.of(epsilon=1, delta=0, unit="assignment").release(chosen, ledger=ledger)
     assert len(list(ledger.statement(data).entries)) == 1
+
+
+def test_a_cut_that_left_nothing_out_is_a_cut(tmp_path) -> None:
+    data = dc.synthetic.tags(users=30, resources=15, seed=7).with_vocabulary("observed").with_resources("observed")
+    ledger = Ledger(tmp_path / "book.db")
+    ledger.open(data, epsilon=1, unit="record")
+    everybody = data.filter(np.ones(len(data), dtype=bool), independent=True)
+    with pytest.raises(PrivacyError, match="all records of a user"):
+        PTRJ.of(epsilon=1, delta=0, unit="assignment").release(everybody, ledger=ledger)

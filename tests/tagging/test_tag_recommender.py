@@ -1,14 +1,20 @@
 """What all recommenders of tags share: ids in, ids out, and whose triples are read for whom."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import polars as pl
 import pytest
 
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, ReleaseError, UsageError
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Pure
+from discreet.privacy.release import Release
+from discreet.privacy.units import Unit
 from discreet.tagging import (
     PTRJ,
+    PTRS,
     CoOccurringTags,
     FolkRank,
     LocalTags,
@@ -25,6 +31,7 @@ TRIPLES = [
     ("bob", "hits", "pop"),
     ("eve", "hits", "pop"),
 ]
+PROMISE = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "triples", not_covered=("lists",))
 MODELS = [FolkRank(), PopularTags(), ResourceTags(), OwnTags(), OwnTags(ties="popular"), CoOccurringTags()]
 names = [type(model).__name__ for model in MODELS]
 
@@ -99,8 +106,30 @@ def test_what_is_refused(data):
             model.recommend([("ann", "blue")], n=n)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="own="):
         model.recommend([("ann", "blue")], own=TRIPLES)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="another type"):
-        model.recommend([("ann", "blue")], own=TagAssignments([("ann", "blue", 7)]))
+    with pytest.raises(DataError, match="no triples"):
+        model.fit(TagAssignments([]))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=names)
+def test_ids_of_another_type_are_nobody_elses_business(model, data):
+    """They are written in the type of the model, or left out: neither the answer of another nor its type changes."""
+    mine = [("ann", "kind", "mine"), ("ann", "hits", "pop")]
+    model.fit(data)
+    queries = [("ann", "kind"), ("bob", 5)]
+    alone = model.recommend(queries, n=9, own=TagAssignments(mine)).filter(pl.col("user_id") == "ann")
+    for odd in ([("bob", 5, 666)], [("bob", 5, 2.5)], [("bob", ("den",), "secret")], [("bob", 5, ("x",))]):
+        answer = model.recommend(queries, n=9, own=TagAssignments(mine + odd))
+        assert answer["tag"].dtype == pl.String
+        assert answer.filter(pl.col("user_id") == "ann").drop("resource_id").equals(alone.drop("resource_id"))
+
+
+def test_own_numbers_are_found_where_the_model_has_text():
+    model = OwnTags().fit(TagAssignments([("ann", "1", "10"), ("ann", "2", "20")]))
+    own = TagAssignments([(7, 1, 10), (7, 3, 30), (7, 2, 30)])
+    assert model.recommend([(7, 3)], own=own)["tag"].to_list() == ["30", "10"]
+    numbers = OwnTags().fit(TagAssignments([(1, 1, 10), (1, 2, 20)]))
+    own = TagAssignments([("7", "1", "10"), ("7", "1", "x")])
+    assert numbers.recommend([("7", "1")], own=own)["tag"].to_list() == [10]
 
 
 def test_a_release_lends_its_promise(data):
@@ -110,7 +139,11 @@ def test_a_release_lends_its_promise(data):
     triples = replace(sums, kind="tag-assignments", parts={"assignments": data.to_frame()}, id="")
     model = recommender(triples)
     assert isinstance(model, FolkRank)
-    assert model.guarantee == sums.guarantee
+    # Its lists read the triples of the person who asks: the promise is one against all others.
+    assert model.guarantee == replace(
+        sums.guarantee, joint=True, not_covered=(*sums.guarantee.not_covered, "one's own screen")
+    )
+    assert model.guarantee == recommender(sums).guarantee
     assert model.recommend([("ann", "hits")]).equals(FolkRank().fit(data).recommend([("ann", "hits")]))
 
 
@@ -119,3 +152,44 @@ def test_other_releases_are_refused():
         recommender("folder")  # type: ignore[arg-type]
     with pytest.raises(ReleaseError, match="no release of triples"):
         FolkRank().fit_release("folder")  # type: ignore[arg-type]
+
+
+def released(triples: pl.DataFrame) -> Release:
+    return Release("tag-assignments", PROMISE, "ptr-s", {}, {"assignments": triples})
+
+
+def test_an_interrupted_fit_leaves_no_promise(data, monkeypatch):
+    model = FolkRank().fit_release(released(data.to_frame()))
+    assert model.guarantee is not None
+
+    def interrupted(self, data):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FolkRank, "_fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data)
+    assert model.guarantee is None
+
+
+@pytest.mark.parametrize("model", MODELS, ids=names)
+def test_a_release_without_triples(model, data):
+    """What noise left nothing of is no error: the answer is what the person who asks brings along, or nothing."""
+    nothing = released(data.to_frame().clear())
+    model.fit_release(nothing)
+    assert model.recommend([("ann", "blue")]).height == 0
+    own = TagAssignments([("ann", "kind", "mine"), ("ann", "blue", "mine"), ("ann", "blue", "also"), ("bob", "a", "b")])
+    answer = model.recommend([("ann", "blue"), ("eve", "blue")], own=own)
+    assert set(answer["tag"]) <= {"mine", "also"}
+    assert set(answer["user_id"]) <= {"ann"}
+    if isinstance(model, FolkRank | OwnTags):
+        assert answer["tag"][0] == "mine"
+    assert isinstance(recommender(nothing), FolkRank)
+    assert recommender(nothing).guarantee == model.guarantee
+
+
+def test_a_release_of_invented_people_knows_nobody():
+    data = TagAssignments([(f"synthetic-{i}", f"r{i % 4}", f"t{i % 3}") for i in range(1, 60)])
+    data = data.with_vocabulary("observed").with_resources("observed")
+    model = recommender(PTRS.of(epsilon=8, delta="1e-6", users=50).release(data))
+    assert len(model.users_) > 0
+    assert not set(data.users.ids()) & set(model.users_.ids())

@@ -59,11 +59,13 @@ def say_what_is_missing(
     model: TagRecommender, mine: TagAssignments | None, user: str, asked: list[Any], *, given: bool
 ) -> None:
     """Say which parts of a list could not be had, where one would wonder."""
+    from discreet.data.id_forms import recognized
+
     if mine is None and given:
         note(f"there are no triples of {user}: the list is the same for everybody")
     elif mine is None:
         note("without --own FILE or --data FILE the list does not know this person's own tags")
-    known = model.resources_.encode(asked, unknown="mark")
+    known = recognized(model.resources_, asked)
     for one, code in zip(asked, known, strict=True):
         if code < 0:
             note(f"the release says nothing about the resource {one}")

@@ -61,13 +61,13 @@ def public_lists(
             raise UsageError(f"--{name} and --{name}-public exclude each other.")
     before = len(data)
     if vocabulary is not None:
-        data = data.with_vocabulary(_listed(vocabulary, "tag", data.tags.series), outside=outside)
+        data = data.with_vocabulary(_listed(vocabulary, "tag"), outside=outside)
         _say_dropped(before - len(data), "tag", vocabulary)
     elif vocabulary_public:
         data = data.with_vocabulary("observed")
     before = len(data)
     if resources is not None:
-        data = data.with_resources(_listed(resources, "resource", data.resources.series), outside=outside)
+        data = data.with_resources(_listed(resources, "resource"), outside=outside)
         _say_dropped(before - len(data), "resource", resources)
     elif resources_public:
         data = data.with_resources("observed")
@@ -78,24 +78,35 @@ def read_own(
     own: Path | None, data: Path | None, user: str, *, format: str | None, column: list[str] | None
 ) -> TagAssignments | None:
     """The triples of the person who asks, and of nobody else; None where there are none."""
+    from discreet.data.id_forms import recognized
+
     if own is not None and data is not None:
         raise UsageError("--own and --data exclude each other.", remedy="Give the file that holds this person's tags.")
     place = own if own is not None else data
     if place is None:
         return None
     triples = read_tags(place, format=format, column=column)
-    asking = triples.users.encode([typed(user, triples.users.series)], unknown="mark")
+    asking = recognized(triples.users, [typed(user, triples.users.series)])
     theirs = triples.filter(triples.user == asking[0], independent=True)
     return theirs if len(theirs) else None
 
 
 def typed(text: str, ids: pl.Series) -> Any:
     """An id as it was typed, in the type of the ids."""
-    return int(text) if ids.dtype.is_integer() and text.lstrip("-").isdecimal() else text
+    from discreet.data.id_forms import id_as_number
+
+    number = id_as_number(text) if ids.dtype.is_integer() else None
+    return text if number is None else number
 
 
-def _listed(path: Path, what: Listed, ids: pl.Series) -> list[Any]:
-    """A public list: a text file with one entry a line, or the folder that `discreet tags vocabulary` released."""
+def _listed(path: Path, what: Listed) -> list[Any]:
+    """A public list: a text file with one entry a line, or the folder that `discreet tags vocabulary` released.
+
+    Its type is its own: numbers where all entries are whole numbers, otherwise text. What type the triples have may
+    follow from a single one of them.
+    """
+    from discreet.data.id_forms import id_as_number
+
     if path.is_dir():
         from discreet.privacy import Release
 
@@ -115,7 +126,8 @@ def _listed(path: Path, what: Listed, ids: pl.Series) -> list[Any]:
     entries = [line for line in lines if line.strip()]
     if not entries:
         raise DataError("the list is empty.", file=path, remedy=f"Write one {what} a line.")
-    return [typed(entry, ids) for entry in entries]
+    numbers = [number for number in map(id_as_number, entries) if number is not None]
+    return numbers if len(numbers) == len(entries) else entries
 
 
 def _say_dropped(many: int, what: Listed, path: Path) -> None:

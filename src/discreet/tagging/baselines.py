@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.tagging.tag_recommender import OwnTriples, TagRecommender
+from discreet.tagging.own_triples import OwnTriples
+from discreet.tagging.tag_recommender import TagRecommender
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -116,8 +117,13 @@ class OwnTags(TagRecommender):
         if self.ties == "popular":
             return given.toarray() + _widened(self._popularity, own)
         scores = np.full((users.size, _width(given)), -np.inf)
+        given.sort_indices()
         query = np.repeat(np.arange(users.size), np.diff(given.indptr))
-        scores[query, given.indices] = given.data + _scrambled(users[query], given.indices)
+        # Codes of new tags depend on what others bring: each person's are numbered anew, from the known ones on.
+        new = given.indices >= self._popularity.size
+        place = np.cumsum(new) - np.append(0, np.cumsum(new))[given.indptr[query]]
+        tag = np.where(new, self._popularity.size - 1 + place, given.indices)
+        scores[query, given.indices] = given.data + _scrambled(users[query], tag)
         return scores
 
 
@@ -186,11 +192,11 @@ def _rows(counts: csr_array, codes: Codes, own: OwnTriples | None) -> csr_array:
     from scipy.sparse import csr_array
 
     known = (codes >= 0) & (codes < counts.indptr.size - 1)
-    rows = csr_array(counts[np.where(known, codes, 0)])
-    sizes = np.where(known, np.diff(rows.indptr), 0)
-    kept = np.repeat(known, np.diff(rows.indptr))
+    rows = csr_array(counts[codes[known]])
+    sizes = np.zeros(codes.size, dtype=np.int64)
+    sizes[known] = np.diff(rows.indptr)
     n_tags = _width(counts) if own is None else own.n_tags
-    return csr_array((rows.data[kept], rows.indices[kept], np.append(0, np.cumsum(sizes))), shape=(codes.size, n_tags))
+    return csr_array((rows.data, rows.indices, np.append(0, np.cumsum(sizes))), shape=(codes.size, n_tags))
 
 
 def _own_rows(counts: csr_array, users: Codes, own: OwnTriples | None) -> csr_array:

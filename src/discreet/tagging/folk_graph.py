@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
-from discreet.tagging.tag_recommender import OwnTriples
+from discreet.tagging.own_triples import OwnTriples
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -131,8 +131,9 @@ class Changes:
 def _released(data: TagAssignments, users: Codes, own: OwnTriples) -> tuple[Integers, Integers]:
     """Query and place in the data of each triple that a user's own ones replace."""
     known = (users >= 0) & (np.diff(own.starts) > 0)
-    first = data.user_starts[np.where(known, users, 0)]
-    sizes = np.where(known, data.user_starts[np.where(known, users, 0) + 1] - first, 0)
+    user = np.where(known, users, -1)
+    first = data.user_starts[user]
+    sizes = np.where(known, data.user_starts[user + 1] - first, 0)
     before = np.cumsum(sizes) - sizes
     query = np.repeat(np.arange(users.size), sizes)
     return query, np.arange(query.size) + (first - before)[query]

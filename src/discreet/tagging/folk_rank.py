@@ -12,7 +12,8 @@ from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.tagging.folk_graph import Changes, Nodes, Weight, folk_graph
-from discreet.tagging.tag_recommender import OwnTriples, TagRecommender
+from discreet.tagging.own_triples import OwnTriples
+from discreet.tagging.tag_recommender import TagRecommender
 
 __all__ = ["FolkRank"]
 
@@ -37,9 +38,7 @@ class FolkRank(TagRecommender):
     damping
         The λ above: how much of the weight flows on, where the rest returns to the preferred nodes.
     iterations
-        How often weight is moved, at most.
-    tolerance
-        Stop earlier when no query's weights move by more than this together (the sum of absolute differences).
+        How often weight is moved.
     differential
         Rank by the difference that the preference makes: weights with it less weights without it, which only know
         what is popular. Otherwise rank by the weights with it.
@@ -59,6 +58,9 @@ class FolkRank(TagRecommender):
     Both runs of the difference are linear in the preference and begin at it, so the difference of the weights is the
     run with the difference of the preferences: ``|U|`` at the user, ``|R|`` at the resource, 0 elsewhere. One
     run in place of two, and the ranks are the same.
+
+    Weight is moved as often as told, also where it has settled: queries are spread together, and a rule that stops when
+    all have settled would let the triples of one person who asks change another's weights.
 
     A query of which the model knows neither the user nor the resource is answered by the weights without preference.
     The thesis says nothing of ties; they go by the order of the tags.
@@ -80,7 +82,6 @@ class FolkRank(TagRecommender):
 
     damping: float = 0.7
     iterations: int = 10
-    tolerance: float = 1e-6
     differential: bool = True
 
     def __post_init__(self) -> None:
@@ -88,8 +89,6 @@ class FolkRank(TagRecommender):
             raise UsageError(f"damping = {self.damping!r} is not a share.", remedy="Give a number from 0 to 1.")
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
             raise UsageError(f"iterations = {self.iterations!r}?", remedy="Give a whole number from 1.")
-        if not self.tolerance >= 0:
-            raise UsageError(f"tolerance = {self.tolerance!r} is no distance.", remedy="Give a number from 0.")
 
     def _fit(self, data: TagAssignments) -> None:
         self.graph_ = folk_graph(data)
@@ -117,8 +116,9 @@ class FolkRank(TagRecommender):
         preference[:] = np.where(lost, 1.0, 0.0 if self.differential else 1.0)
         known, asked = np.flatnonzero(asking >= 0), np.flatnonzero(resources >= 0)
         # Counted among what was learned: what others who ask bring along is none of this query's business.
-        preference[asking[known], known] += nodes.n_users
-        preference[nodes.resource(resources[asked]), asked] += nodes.n_known_resources
+        # A release without triples has neither users nor resources, and leaves one's own to be weighed all the same.
+        preference[asking[known], known] += max(nodes.n_users, 1)
+        preference[nodes.resource(resources[asked]), asked] += max(nodes.n_known_resources, 1)
         return preference
 
     def _spread(self, preference: Floats, changes: Changes | None) -> Floats:
@@ -136,8 +136,5 @@ class FolkRank(TagRecommender):
             moved[:n_known] += Weight(self.damping) * (self.graph_ @ sent[:n_known])
             if changes is not None:
                 changes.move(sent, moved, self.damping)
-            distance = np.abs(moved - weights).sum(axis=0).max(initial=0.0)
             weights = moved
-            if distance < self.tolerance:
-                break
         return weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from discreet.data.tags import TagAssignments
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.release import Release
 from discreet.tagging.gram_topics import topics_of_gram
-from discreet.tagging.tag_recommender import OwnTriples, TagRecommender
+from discreet.tagging.own_triples import OwnTriples
+from discreet.tagging.tag_recommender import TagRecommender, beside_own_triples
 from discreet.tagging.tag_release import STATISTICS
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ class LocalTags(TagRecommender):
         self.popularity_ = counts / max(float(counts.sum()), 1e-300)
         self.resources_, self.links_ = self._linked(release)
         self.similar_: csr_array | None = self._similar(release)
-        outside = (*release.guarantee.not_covered, "one's own screen")
-        self.guarantee_ = replace(release.guarantee, joint=True, not_covered=outside)
+        self.guarantee_ = beside_own_triples(release.guarantee)
 
     def fit(self, data: TagAssignments) -> LocalTags:
         """Refused: this model is made from a release, not from triples."""

@@ -41,7 +41,7 @@ from discreet.tagging.pritop_rewriting import Rewriting
 from discreet.tagging.pritop_selection import members_of, replace, sparse_rows
 from discreet.tagging.pritop_topics import Profiles, TopicCounts, pair_topics
 from discreet.tagging.pritop_weights import expected_insertions, noisy_sizes, revise
-from discreet.tagging.tag_release import ASSIGNMENTS, Parts, TagMethod, TagPlan
+from discreet.tagging.tag_release import ASSIGNMENTS, Parts, TagMethod, TagPlan, require_plain
 
 __all__ = ["PriTop"]
 

@@ -78,7 +78,7 @@ class PTRL(TagMethod):
     Examples
     --------
     >>> import discreet as dc
-    >>> data = dc.synthetic.tags(users=300, resources=40, seed=7).cleaned()
+    >>> data = dc.synthetic.tags(users=300, resources=40, seed=7)
     >>> data = data.with_vocabulary("observed").with_resources("observed")
     >>> release = PTRL.of(epsilon=6, slots=2).release(data)
     >>> release.table("assignments").columns

@@ -62,9 +62,9 @@ class PTRS(TagMethod):
 
     Notes
     -----
-    Real people and their posts do not occur, only invented ones ("synthetic-1" …). At a few thousand users and ε near 1
-    the noise leaves a handful of topics and the resources that very many tag. To recommend tags ``PTRJ`` is better by
-    far; this is for those who need a table.
+    Real people and their posts do not occur, only invented ones, whose names have a random part so that nobody bears
+    one of them. At a few thousand users and ε near 1 the noise leaves a handful of topics and the resources that very
+    many tag. To recommend tags ``PTRJ`` is better by far; this is for those who need a table.
 
     Examples
     --------

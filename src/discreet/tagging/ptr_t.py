@@ -78,19 +78,19 @@ class PTRT(TagMethod):
     -----
     A post in which the same tag comes up twice shows it once; that is a function of what was drawn.
 
-    The shares were chosen on the built-in listeners of seed 7 (1,888 users, 186 k triples; recall@10 of FolkRank on the
-    release and the own posts of the person who asks; own tags alone 0.42, the true triples 0.60): 0.48 at ε = 1 and
-    0.52 at ε = 2.5 without a channel. On those of seed 11, which nothing was chosen on, it is 0.47 and 0.51; and 0.49
-    and 0.54 with the tables "links" and "tags", which hold the noisy counts themselves, read by ``LocalTags``.
+    The shares were chosen on the built-in listeners of seed 7 (``docs/tagging.md``: one's own tags alone find 0.42 of a
+    post's tags among ten, FolkRank on the true triples 0.60). FolkRank on the release and the own posts of the person
+    who asks finds 0.47 at ε = 1 and 0.52 at ε = 2.5; ``LocalTags``, which reads the noisy counts themselves in the
+    tables "links" and "tags", 0.49 and 0.53.
 
-    If half of ε goes to the channel it is 0.24 and 0.23, and at ε = 20 still 0.46 with a channel and 0.54 without. A
-    channel that hides a tag puts more false tags at a resource than true ones, and a recommender that starts from the
-    resource follows them. So its share is 0 unless told.
+    If half of ε goes to the channel, FolkRank finds 0.23 and 0.25, and at ε = 20 it finds 0.48 with a channel and 0.55
+    without. A channel that hides a tag puts more false tags at a resource than true ones, and a recommender that starts
+    from the resource follows them. So its share is 0 unless told.
 
     Examples
     --------
     >>> import discreet as dc
-    >>> data = dc.synthetic.tags(users=300, resources=40, seed=7).cleaned().with_vocabulary("observed")
+    >>> data = dc.synthetic.tags(users=300, resources=40, seed=7).with_vocabulary("observed")
     >>> release = PTRT.of(epsilon=2, delta="1e-6").release(data)
     >>> release.table("assignments").columns
     ['user_id', 'resource_id', 'tag']

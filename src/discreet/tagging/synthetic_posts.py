@@ -58,7 +58,9 @@ class SyntheticWorld:
         topic = np.where(_uniforms(topic.size) < 0.5, topic, about)
         tag = _drawn_in_rows(_laws(self.tags), topic)
         rows = np.unique(np.stack([user, resource, tag], axis=1), axis=0)
-        names = pl.Series([f"synthetic-{number + 1}" for number in range(n_users)], dtype=pl.String)
+        # A number that nobody knew before: no real person is called like that, and taken for an invented one.
+        world = f"{int(entropy.random_words(1)[0]):016x}"
+        names = pl.Series([f"synthetic-{world}-{number + 1}" for number in range(n_users)], dtype=pl.String)
         return pl.DataFrame(
             {
                 "user_id": names.gather(rows[:, 0]),

@@ -7,64 +7,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.id_forms import recognized
 from discreet.data.ids import Codes, IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.release import Release
+from discreet.tagging.own_triples import OwnTriples, own_triples
 from discreet.tagging.tag_release import ASSIGNMENTS
 
-__all__ = ["OwnTriples", "TagRecommender"]
+__all__ = ["TagRecommender", "beside_own_triples"]
 
 SCORES_AT_ONCE = 4_000_000
 """Scores are computed for so many queries × tags at a time."""
 
 Floats = NDArray[np.floating]
-
-
-@dataclass(frozen=True, eq=False)
-class OwnTriples:
-    """What the people who ask have tagged themselves, known on their side only.
-
-    Attributes
-    ----------
-    starts
-        The triples of query ``q`` are those from ``starts[q]`` to ``starts[q + 1]``.
-    resource, tag
-        Codes of each triple. From ``len(resources_)`` and ``len(tags_)`` on, they stand for resources and tags that
-        the model has never seen.
-    n_resources, n_tags
-        How many resources and tags there are, those of the model and the new ones together.
-    """
-
-    starts: NDArray[np.int64]
-    resource: NDArray[np.int64]
-    tag: NDArray[np.int64]
-    n_resources: int
-    n_tags: int
-
-    @property
-    def query(self) -> NDArray[np.int64]:
-        """The query that each triple belongs to."""
-        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
-
-    def part(self, begin: int, end: int) -> OwnTriples:
-        """The triples of some consecutive queries."""
-        first, last = int(self.starts[begin]), int(self.starts[end])
-        return OwnTriples(
-            self.starts[begin : end + 1] - first,
-            self.resource[first:last],
-            self.tag[first:last],
-            self.n_resources,
-            self.n_tags,
-        )
 
 
 class TagRecommender(ABC):
@@ -94,22 +58,27 @@ class TagRecommender(ABC):
             )
         if len(data) == 0:
             raise DataError("there are no triples to learn from.")
-        self._fit(data)
-        self.users_, self.resources_, self.tags_ = data.users, data.resources, data.tags
-        self.guarantee_ = None
-        return self
+        return self._learn(data)
 
     def fit_release(self, release: Release) -> Self:
         """Learn from released triples: post-processing, so that the promise is that of the release.
 
         Whoever asks with ``own=`` gets lists that read their own triples, too: to them, and to nobody else, the
-        promise does not apply (it is *joint*).
+        promise does not apply (it is *joint*). A release without any triple knows nothing, and what it is asked is
+        answered from own triples alone.
         """
         if not isinstance(release, Release) or release.kind != ASSIGNMENTS:
             kind = release.kind if isinstance(release, Release) else type(release).__name__
             raise ReleaseError(f"{kind!r} is no release of triples.", remedy="Use recommender(release).")
-        self.fit(TagAssignments(release.table("assignments"), name=release.dataset))
-        self.guarantee_ = release.guarantee
+        self._learn(TagAssignments(release.table("assignments"), name=release.dataset))
+        self.guarantee_ = beside_own_triples(release.guarantee)
+        return self
+
+    def _learn(self, data: TagAssignments) -> Self:
+        # First of all: if learning is interrupted, what was promised before is no longer true.
+        self.guarantee_ = None
+        self._fit(data)
+        self.users_, self.resources_, self.tags_ = data.users, data.resources, data.tags
         return self
 
     @property
@@ -132,7 +101,8 @@ class TagRecommender(ABC):
         own
             What the people who ask have tagged, as it stands on their own side. A query is answered with the triples
             of its own user and with no others. Where they are given, they replace what the model has learned
-            about that user.
+            about that user. Ids are written in the type of the model's, each by itself; a triple of which one has no
+            such form is left out.
 
         Returns
         -------
@@ -144,13 +114,12 @@ class TagRecommender(ABC):
             raise UsageError(f"n = {n!r} is not a number of tags.", remedy="Give a whole number from 1.")
         asked = [_query(query) for query in queries]
         user_ids, resource_ids = [user for user, _ in asked], [resource for _, resource in asked]
-        users = self.users_.encode(user_ids, unknown="mark")
-        resources = self.resources_.encode(resource_ids, unknown="mark")
+        users, resources = recognized(self.users_, user_ids), recognized(self.resources_, resource_ids)
         tags, triples = self.tags_.ids(), None
         if own is not None:
             if not isinstance(own, TagAssignments):
                 raise UsageError(f"own= holds TagAssignments, not {type(own).__name__}.")
-            tags, resources, triples = self._own_triples(own, user_ids, resource_ids)
+            tags, resources, triples = own_triples(own, self.tags_, self.resources_, user_ids, resource_ids)
         query, tag, score, rank = self._best(users, resources, triples, n)
         return pl.DataFrame(
             {
@@ -204,47 +173,18 @@ class TagRecommender(ABC):
         query, tag, score, rank = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return query, tag, score, rank
 
-    def _own_triples(
-        self, own: TagAssignments, users: list[Any], resources: list[Any]
-    ) -> tuple[list[Any], Codes, OwnTriples]:
-        """All tags, codes of the queries' resources, and each query's triples, with room for what is new."""
-        tags, tag_code = _extended(self.tags_, own.tags)
-        known, resource_code = _extended(self.resources_, own.resources)
-        asker = own.users.encode(users, unknown="mark")
-        first, last = own.user_starts[asker], own.user_starts[asker + 1]
-        sizes = np.where(asker < 0, 0, last - first)
-        starts = np.append(0, np.cumsum(sizes))
-        place = np.arange(starts[-1]) - np.repeat(starts[:-1] - first, sizes)
-        triples = OwnTriples(
-            starts, resource_code[own.resource[place]], tag_code[own.tag[place]], len(known), len(tags)
-        )
-        asked = self.resources_.encode(resources, unknown="mark").copy()
-        theirs = own.resources.encode(resources, unknown="mark")
-        new = np.flatnonzero((asked < 0) & (theirs >= 0))
-        # A resource that only others have tagged is as unknown as any.
-        brought = np.isin(new * len(known) + resource_code[theirs[new]], triples.query * len(known) + triples.resource)
-        asked[new[brought]] = resource_code[theirs[new[brought]]]
-        return tags, asked, triples
+
+def beside_own_triples(promise: Guarantee) -> Guarantee:
+    """The promise of a release that is read together with the triples of the person who asks: it holds against all
+    others together (``docs/proofs/tagging.md``, Theorem 7).
+    """
+    return replace(promise, joint=True, not_covered=(*promise.not_covered, "one's own screen"))
 
 
 def _query(query: Any) -> tuple[Any, Any]:
     if not isinstance(query, tuple | list) or len(query) != 2:
         raise UsageError(f"{query!r} is not a (user, resource) pair.")
     return query[0], query[1]
-
-
-def _extended(known: IdMap, more: IdMap) -> tuple[list[Any], NDArray[np.int64]]:
-    """The known ids followed by those of ``more`` that are new, and where each id of ``more`` stands in that list."""
-    codes = known.encode(more.series, unknown="mark").astype(np.int64)
-    new = np.flatnonzero(codes < 0)
-    codes[new] = len(known) + np.arange(new.size)
-    if new.size and len(known) and known.series.dtype != more.series.dtype:
-        raise DataError(
-            f"the {known.what} ids of the person who asks are of another type than those of the model.",
-            value=more.decode(new[:1])[0],
-            remedy="Give ids of one type: all text, or all whole numbers.",
-        )
-    return [*known.ids(), *more.decode(new)], codes
 
 
 def _hide_words_of_others(scores: Floats, own: OwnTriples, n_known: int) -> None:
@@ -266,6 +206,9 @@ def _ranked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The ``n`` largest finite scores of each row, best first; equal ones stand in the order of the columns."""
     n = min(n, scores.shape[1])
+    if not n:
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing, np.empty(0), nothing
     # What is clearly below the n-th need not be sorted; what equals it is, so that ties go by column.
     least = -np.partition(-scores, n - 1, axis=1)[:, n - 1, None]
     row, column = np.nonzero((scores >= least) & np.isfinite(scores))

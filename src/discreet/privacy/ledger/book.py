@@ -351,7 +351,11 @@ def _family(data: Dataset | str) -> tuple[str, ...]:
 
 def _require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:
     """Refuse a promise about a part that is none about the whole, unless the part has become data of its own."""
-    if isinstance(data, str) or tables.accounts_of(connection, [data.fingerprint]):
+    if isinstance(data, str):
+        return
+    # A cut that happened to leave nothing out is a cut all the same: to let it pass would tell so.
+    unchanged = data.fingerprint in map(origin_of, data.lineage)
+    if not unchanged and tables.accounts_of(connection, [data.fingerprint]):
         return
     unit = guarantee.unit
     if covered(data.lineage, unit.what, unit.relation):
