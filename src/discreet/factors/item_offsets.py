@@ -44,6 +44,11 @@ class Raters:
         weights = noisy[:-1] / math.sqrt(1 - COUNT_SHARE**2)
         return cls(weights, np.maximum(weights, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)))
 
+    @property
+    def ratings_each(self) -> float:
+        """About how many ratings a person has given: each adds the root of that number to the weights."""
+        return (max(0.0, float(self.weights.sum())) / self.users) ** 2
+
     def head(self, mu: float) -> NDArray[np.int32]:
         """Codes of the items that factors are learned for: a rule in users × μ."""
         size = min(self.weights.size, MOST_HEAD, max(60, round(HEAD * math.sqrt(self.users * mu))))

@@ -48,6 +48,10 @@ __all__ = ["PrivateRatings"]
 CROSSOVER = 3000
 """From this number of users × μ on factors pay for themselves."""
 
+LEAST_RATINGS = 6
+"""People with fewer ratings than this have little for factors to be told from: of CiaoDVD, with about three ratings
+each, factors are noise."""
+
 WEIGHTS_SHARE, OFFSETS_SHARE = Fraction(15, 100), Fraction(40, 100)
 """Shares of μ² for how much each item is rated and, where factors follow, for its offset."""
 
@@ -73,7 +77,7 @@ class PrivateRatings(ReleasedModel):
     release_ : Release
         What was released; the model is a function of it.
     model_ : str
-        "offsets", or "factors" where users × μ is at least 3000.
+        "offsets", or "factors" where users × μ is at least 3000 and people have given six ratings or more.
     offsets_ : float array
         How far above a person's own level each item is rated, in stars.
     features_ : float array
@@ -143,7 +147,7 @@ class PrivateRatings(ReleasedModel):
         parts: dict[str, Any] = {"weights": first.release(sums).astype(np.float64) * float(sums.step)}
         noise = {"noise_weights": first.standard_deviation(sums)}
         raters = Raters.of(parts["weights"], noise["noise_weights"])
-        factors = raters.users * math.sqrt(mu_squared) >= CROSSOVER
+        factors = raters.users * math.sqrt(mu_squared) >= CROSSOVER and raters.ratings_each >= LEAST_RATINGS
         share = OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE
         second, sums = NormalMechanism(mu_squared * share), offset_sums(data, raters.known**-0.5, CENTER)
         parts["offsets"] = second.release(sums).astype(np.float64) * float(sums.step)
