@@ -177,7 +177,7 @@ def test_mistakes_cost_nothing(call, survey: Path, tmp_path: Path) -> None:
         ("", 2, "what is asked?"),
         ("--random 9 --prefix age", 2, "exclude each other"),
         ("--random 9 --ask", 2, "exclude each other"),
-        ("--ask", 2, "--method pmw"),
+        ("--ask --method mwem", 2, "--method pmw"),
         ("--ranges age=many", 2, "not understood"),
         ("--random 9 --method magic", 2, "no way to answer queries called 'magic'"),
         ("--random 9 --option speed=3", 2, "no setting speed"),

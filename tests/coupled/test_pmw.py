@@ -117,7 +117,7 @@ def test_guarantees_name_the_unit_the_theorem_and_what_is_left_out() -> None:
     homes = PMW.of(epsilon="1/2").guarantee(data, workload, coupling=Coupling.by_group(data))
     assert homes.unit.code == "group/replace:2"
     assert "Theorems 1 and 2" in homes.basis
-    assert {"couplings that the public graph does not have", "facts about a whole group of coupled rows"} <= set(
+    assert {"couplings that the public graph does not have", "facts about more rows than one group has"} <= set(
         homes.not_covered
     )
     concentrated = PMW.of(epsilon=1, delta="1e-6", updates=7).guarantee(data, workload)

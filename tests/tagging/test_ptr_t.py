@@ -91,7 +91,7 @@ def test_the_promise(bands: TagAssignments) -> None:
     plain = PTRT.of(epsilon=1, delta="1e-6").guarantee(bands)
     assert plain.unit == Unit("record", "value")
     assert plain.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
-    assert "it hides which tag you chose, not that you tagged this film" in str(plain)
+    assert "it hides which tag you chose, not that you tagged it" in str(plain)
     mixed = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2")
     assert mixed.guarantee(bands).loss == Approximate(Fraction(1), Fraction(1, 10**6))
     shares = [one.loss.mu_squared for one in mixed._mechanisms if one is not None]

@@ -35,6 +35,7 @@ WORLDS = {
 }
 
 Out = Annotated[Path, typer.Option("--out", help="Where to write it: .parquet, .csv, .tsv, .arrow, or a folder.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
 
 
@@ -86,6 +87,7 @@ def convert(
     duplicates: Duplicates = None,
     catalog: Catalog = None,
     items_public: ItemsPublic = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Read any format, write one of ours. The target keeps scale, catalog and name.
 
@@ -103,7 +105,7 @@ def convert(
         items_public=items_public,
     )
     with working(f"writing {out}"):
-        write(records, out)
+        write(records, out, overwrite=overwrite)
     answer_text(f"{records!r} → {out}")
 
 
@@ -115,6 +117,7 @@ def generate(
     users: Annotated[int | None, typer.Option("--users", help="How many users (households for survey).")] = None,
     items: Annotated[int | None, typer.Option("--items", help="How many items.")] = None,
     records: Annotated[int | None, typer.Option("--records", help="How many records.")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Generate a world whose people are invented.
 
@@ -133,7 +136,7 @@ def generate(
     with working(f"generating {world}"):
         data = getattr(synthetic, world)(seed=seed, **{name: size for name, size in sizes.items() if size is not None})
     with working(f"writing {out}"):
-        write(data, out)
+        write(data, out, overwrite=overwrite)
     answer_text(f"{data!r} → {out}")
 
 

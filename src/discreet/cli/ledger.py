@@ -31,22 +31,34 @@ def open_account(
     epsilon: Annotated[str, typer.Option("--epsilon", help="The most that may ever be spent.")],
     ledger: Book,
     delta: Annotated[str, typer.Option("--delta", help="The delta that goes with it.")] = "0",
-    unit: Annotated[str, typer.Option("--unit", help="Whose secret: user, record, user/replace, group:4 …")] = "user",
+    unit: Annotated[
+        str, typer.Option("--unit", help="Whose secret: user, record, user/replace, record/value, group/replace:6 …")
+    ] = "user",
     view: Annotated[str, typer.Option("--view", help="How it is added up: basic, concentrated or pld.")] = "basic",
     name: Annotated[str | None, typer.Option("--name", help="What to call the account.")] = None,
     format: Format = None,
     column: Column = None,
     scale: Scale = None,
     duplicates: Duplicates = None,
+    domains: Annotated[
+        Path | None, typer.Option("--domains", metavar="FILE", help="The public domains of a table, as for query.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Open the account of a dataset, once, with its limit.
 
+    For `discreet query` the unit is record/replace, or group/replace:K for groups of up to K coupled rows, which also
+    pays for queries about single rows.
+
     [bold]Example[/bold]: discreet ledger open films.parquet --epsilon 2 --delta 1e-6 --ledger budget.db
     """
+    from discreet.cli.query_inputs import read_declared
     from discreet.privacy import Ledger
 
-    records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
+    if domains is not None:
+        records = read_declared(data, format=format, attributes=None, domains=domains)
+    else:
+        records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
     account = Ledger(ledger).open(
         records, epsilon=epsilon, delta=delta, unit=unit, view=view, name=name or records.name or data.stem
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -138,6 +139,8 @@ def ledger_at(place: str | None, *, unbooked: bool) -> Ledger | None:
     """The ledger to charge. Not to keep a book is a decision that has to be said."""
     from discreet.privacy import Ledger
 
+    if unbooked and place == os.environ.get("DISCREET_LEDGER"):
+        place = None  # what was typed goes before what is set
     if place is not None and unbooked:
         raise UsageError("--ledger and --no-ledger exclude each other.")
     if place is None and not unbooked:

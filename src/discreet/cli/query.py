@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["query"]
 
 # Answers that are measured one by one are those of no histogram.
+FEW = 50
+"""Up to so many queries, each is measured rather than read off one histogram of all cells."""
+
 WITHOUT_HISTOGRAM = ("lm-gs", "lm-cs")
 
 
@@ -54,7 +57,9 @@ def query(
     ] = None,
     kind: Annotated[str, typer.Option("--kind", help="Of random queries: subset or weighted.")] = "subset",
     seed: Annotated[int, typer.Option("--seed", help="Of what is random in the queries; public.")] = 0,
-    method: Annotated[str, typer.Option("--method", help="How to answer, see above.")] = "shrunk-histogram",
+    method: Annotated[
+        str | None, typer.Option("--method", help="How to answer, see above; by the number of queries unless told.")
+    ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With a delta, such as 1e-6, noise is Gaussian.")] = None,
     coupling: Annotated[
         str | None,
@@ -97,13 +102,14 @@ def query(
     With --coupling the promise is about a whole group of rows that depend on
     each other, such as a household; without it about one row. Ways to answer:
 
-    [bold]shrunk-histogram[/bold]: the default, for many queries on rows that are spread
-    over many cells. Noisy cells, shrunk to a private model.
+    [bold]shrunk-histogram[/bold]: for many queries, and the default for them. Noisy cells,
+    shrunk to a private model.
 
     [bold]histogram[/bold]: for many queries on rows that crowd in few cells. Noise on
     every cell.
 
-    [bold]strategy[/bold]: for ranges and prefix sums. Counts chosen for the queries.
+    [bold]strategy[/bold]: for a few queries, and the default for up to 50 that are not random;
+    for ranges and prefix sums. Counts chosen for the queries.
 
     [bold]pmw, mwem[/bold]: multiplicative weights, in one pass or by the worst answered
     query; pmw also answers one question at a time (--ask).
@@ -120,7 +126,8 @@ def query(
     """
     from discreet.coupled.methods import query_method_named
 
-    chosen = query_method_named(method, **settings_of(option, epsilon=epsilon, delta=delta))
+    settings = settings_of(option, epsilon=epsilon, delta=delta)
+    chosen = None if method is None else query_method_named(method, **settings)
     asked = Asked(queries, random, marginals, ranges, prefix, kind, seed)
     _check(asked, ask=ask, estimate=estimate, method=method, synthetic=synthetic, overwrite=overwrite)
     book = None if estimate else ledger_at(ledger, unbooked=no_ledger)
@@ -129,9 +136,12 @@ def query(
     table = read_declared(data, format=format, attributes=attributes, domains=domains)
     coupled = coupling_named(coupling, table, components=components)
     if ask:
-        release = _session(table, chosen, coupled, book, as_json=as_json)
+        release = _session(table, chosen or query_method_named("pmw", **settings), coupled, book, as_json=as_json)
     else:
         workload = asked.workload(table)
+        if chosen is None:
+            few = len(workload) <= FEW and asked.drawn is None and synthetic is None
+            chosen = query_method_named("strategy" if few else "shrunk-histogram", **settings)
         if estimate:
             _say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=as_json)
             return
@@ -146,7 +156,9 @@ def query(
         _write_synthetic(release, table, synthetic, overwrite=overwrite)
 
 
-def _check(asked: Asked, *, ask: bool, estimate: bool, method: str, synthetic: Path | None, overwrite: bool) -> None:
+def _check(
+    asked: Asked, *, ask: bool, estimate: bool, method: str | None, synthetic: Path | None, overwrite: bool
+) -> None:
     """Refuse what cannot be done before anything is read or spent."""
     if not ask:
         asked.check()
@@ -238,7 +250,9 @@ def _say_estimate(expected: dict[str, Any], *, as_json: bool) -> None:
         return
     rows = [(name.replace("_", " "), value) for name, value in expected.items() if value is not None]
     answer_table("What to expect, from public values alone", ["", "value"], rows)
-    answer_text(f"Costs {expected['loss']} for {expected['unit']}; nothing was spent, no row was read.")
+    refuted = expected["standing"] == "refuted"
+    costs = f"Claims {expected['loss']}, which is refuted," if refuted else f"Costs {expected['loss']}"
+    answer_text(f"{costs} for {expected['unit']}; nothing was spent, no row was read.")
 
 
 def _write_synthetic(release: Release, table: Table, path: Path, *, overwrite: bool) -> None:

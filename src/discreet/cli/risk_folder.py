@@ -18,7 +18,7 @@ __all__ = ["cells", "headings", "paragraphs", "save_risk"]
 RECORD = "risk.json"
 REFUTED = (
     "Nothing here is a guarantee: that this noise keeps ε for one record is refuted, and every further answer "
-    "adds to what is learnt. A model whose promise is proved: --model {proved}."
+    "adds to what is learned. A model whose promise is proved: --model {proved}."
 )
 OWN_SCREEN = (
     "This is about what everybody else sees. What is shown to a person is made from that person's own records: whoever "

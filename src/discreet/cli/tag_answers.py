@@ -48,7 +48,7 @@ def say_release(release: Release, place: Path, *, as_json: bool) -> None:
         triples = release.table("assignments")
         people, things, words = (triples[name].n_unique() for name in ("user_id", "resource_id", "tag"))
         answer_text(f"{triples.height:,} triples: {people:,} users, {things:,} resources, {words:,} tags")
-    elif "tags" in release.parts:
+    elif "tags" in release.parts and "count" in release.table("tags").columns:
         best = release.table("tags").sort("count", descending=True).head(SHOWN)
         answer_table("Most used tags, with noise", best.columns, best.rows(), numbers=["count"])
     answer_text(str(release.guarantee))
@@ -78,4 +78,6 @@ def say_estimate(expected: dict[str, Any], *, as_json: bool) -> None:
         return
     rows = [(name.replace("_", " "), value) for name, value in expected.items() if name != "loss"]
     answer_table("What to expect", ["", "value"], rows, numbers=["value"])
-    answer_text(f"Costs {expected['loss']}; nothing was spent. Nothing secret was looked at.")
+    costs = f"{'Claims' if expected['standing'] == 'refuted' else 'Costs'} {expected['loss']}"
+    refuted = ", which is refuted" if expected["standing"] == "refuted" else ""
+    answer_text(f"{costs}{refuted}; nothing was spent. Nothing secret was looked at.")

@@ -165,7 +165,8 @@ class QueryMethod(ABC):
         setting = QuerySetting.of(table, workload, coupling)
         plan, _ = self._promised(setting)
         facts = {"method": self.name, **self.parameters, "queries": len(workload), "cells": workload.n_cells}
-        return {**facts, "rows": setting.n_rows, "unit": setting.unit.code, "loss": str(plan.loss), **plan.expected}
+        public = {"rows": setting.n_rows, "unit": setting.unit.code, "loss": str(plan.loss)}
+        return {**facts, **public, "standing": plan.standing.value, **plan.expected}
 
     def release(
         self,
@@ -252,7 +253,7 @@ def promise(plan: QueryPlan, setting: QuerySetting) -> Guarantee:
     if setting.coupling is None:
         outside.append("what a row tells about other rows that depend on it (no coupling was given)")
     else:
-        outside += ["couplings that the public graph does not have", "facts about a whole group of coupled rows"]
+        outside += ["couplings that the public graph does not have", "facts about more rows than one group has"]
         outside += setting.coupling.not_covered
         if plan.standing is Standing.PROVED:
             basis += "; for groups and for what one row tells through others: docs/proofs/coupled.md, Theorems 1 and 2"

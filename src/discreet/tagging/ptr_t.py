@@ -218,8 +218,8 @@ class PTRT(TagMethod):
             basis="replaced tags, docs/proofs/tag_channels.md, Theorem 5",
             subject=f"{len(public.posts):,} posts with replaced tags",
             not_covered=(
-                "that you tagged this film, and with how many tags: it hides which tag you chose, not that you tagged "
-                "this film",
+                "that you tagged this resource, and with how many tags: it hides which tag you chose, not that you "
+                "tagged it",
                 "what several tags of one person tell together: k tags cost k times as much",
                 "the public list of tags",
                 "facts about people at large",

@@ -124,7 +124,13 @@ class TagMethod(ABC):
     def estimate(self, data: TagAssignments) -> dict[str, Any]:
         """What to expect, from public values alone: no triple is read, nothing is spent."""
         plan = self._planned(data)
-        return {"method": self.name, **self.parameters, "loss": str(plan.loss), **plan.expected}
+        return {
+            "method": self.name,
+            **self.parameters,
+            "loss": str(plan.loss),
+            "standing": plan.standing.value,
+            **plan.expected,
+        }
 
     def release(self, data: TagAssignments, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Release:
         """Charge the ledger, draw, hand out."""

@@ -46,6 +46,13 @@ class Amount:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
+def _within(unit: Unit, promised: Unit) -> bool:
+    """Whether a promise for groups covers a unit: a smaller group, or one record of a group."""
+    if promised.what != "group" or promised.relation != unit.relation:
+        return False
+    return unit.what == "record" or (unit.what == "group" and unit.size <= promised.size)
+
+
 @dataclass(frozen=True)
 class Account:
     """What may be lost about the people of one dataset, fixed when the account was opened.
@@ -96,12 +103,18 @@ class Account:
                 with suppress(PrivacyError):
                     ways.append(convert(known))
         for way in ways:
-            if way.unit == self.unit:
+            if way.unit == self.unit or _within(self.unit, way.unit):
                 return way.loss
+            if self.unit.what == "group" and way.unit == Unit("record", self.unit.relation):
+                # A group that changes is so many records that change.
+                return way.for_group(self.unit.size).loss
         if guarantee.unit == Unit("record") and self.unit.what == "user":
             remedy = "Hold each user to a number of records and convert the promise: guarantee.for_users(cap)."
         else:
-            remedy = "Convert the promise to that unit first, or open an account for its own."
+            remedy = (
+                "Convert the promise to that unit first, or keep another book for its own: "
+                f'Ledger(…).open(data, epsilon=…, unit="{guarantee.unit.code}").'
+            )
         raise PrivacyError(
             f"the promise is for {guarantee.unit}; the account {self.name!r} is kept for {self.unit}.", remedy=remedy
         )
