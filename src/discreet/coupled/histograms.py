@@ -9,29 +9,31 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.coupled.budgets import Budget
+from discreet.coupled.budgets import Budget, Law
 from discreet.coupled.consistency import onto_simplex
-from discreet.coupled.forests import Forest, ForestPlan, count_sums, fit_forest
+from discreet.coupled.deconvolution import noise_height
+from discreet.coupled.forests import Forest, ForestPlan, Measured, count_sums, fit_forest
 from discreet.coupled.query_method import Answered, QueryMethod, QueryPlan, QuerySetting
 from discreet.coupled.shrinking import shrink_cells
 from discreet.data.tables import Table
+from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.numbers import Rational, as_positive, as_probability
 
 __all__ = ["HistogramRelease", "ShrunkHistogram"]
 
-Way = Literal["cells", "model", "scout"]
+Way = Literal["cells", "model", "look"]
 
-SCOUT = Fraction(1, 4)
-"""Share of the budget for the model that the cells are shrunk to."""
+LOOK = Fraction(1, 10)
+"""Share of the budget for the largest count of a cell, which tells whether any stands out of the noise on cells."""
 
-WORTH_COUNTING = {True: 1.2, False: 0.5}
-"""Cells are measured if the count of a row's cell, averaged over rows, is expected to be this many deviations of noise.
+PLAIN = 1.0
+"""Rows a cell over the noise on it, from which on cells are measured without a look."""
 
-A model without all its pairs (False) spreads rows too evenly and expects too little."""
+SUM_NOISE = 1.5
+"""Sums of noisy cells are used while their noise is at most this many times what a sum would be if all were alike."""
 
-HOPELESS, PLAIN = 0.01, 2.0
-"""Rows a cell over the noise on it: below the first a scout that affords one attribute cannot change the verdict, from
-the second on the cells need no model."""
+MOST_IN_ONE = 0.5
+"""A cell that would need more than this share of the rows to stand out of the noise is not looked for."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,9 @@ class HistogramRelease(QueryMethod):
 class ShrunkHistogram(QueryMethod):
     """The house's best for many queries at once: noisy cells shrunk to a private model, or the model alone.
 
-    A quarter of the budget buys a model from small tables (``forests``). If it expects rows to crowd in few cells, the
-    rest of the budget goes to the cells, which are shrunk to the model as far as they agree with it; otherwise it goes
-    to measuring the small tables again. Where public numbers settle the question, all goes one way.
+    A tenth of the budget buys the largest count of a cell. If it would stand out of the noise on cells, the rest goes
+    to the cells, which are shrunk to what their own sums by attribute expect; otherwise the rest goes to a model from
+    small tables (``forests``). Where public numbers settle the question, nothing is spent on it.
 
     Parameters
     ----------
@@ -109,8 +111,9 @@ class ShrunkHistogram(QueryMethod):
 
     Notes
     -----
-    Shares and thresholds are constants of this file and of ``forests``, the same for every table. They were settled by
-    trying a few values on Adult and on the built-in survey, so errors on these two are not those of unseen data.
+    Shares and thresholds are constants of this file, of ``forests`` and of ``deconvolution``, the same for every table.
+    They were settled by trying values on Adult, on the built-in tables of the study ``cim`` and on a few tables with
+    independent attributes, so errors on these are not those of unseen data.
 
     Examples
     --------
@@ -132,15 +135,19 @@ class ShrunkHistogram(QueryMethod):
 
     def _plan(self, setting: QuerySetting) -> QueryPlan:
         budget = _checked(setting, self.epsilon, self.delta)
-        scout, rest = budget.part(SCOUT), budget.part(1 - SCOUT)
-        way = _way(setting, budget)
+        way, rest, one = _way(setting, budget), budget, np.zeros(1, dtype=np.int64)
         expected: dict[str, Any] = {"way": way}
+        if way == "look":
+            look, rest = budget.part(LOOK).noise(), budget.part(1 - LOOK)
+            look.check(largest_count(one, setting))
+            expected["largest_cell_noise_sd"] = look.standard_deviation(largest_count(one, setting))
         if way != "cells":
-            for part in (budget,) if way == "model" else (scout, rest):
-                ForestPlan.of(setting, part).check(setting, part)
-            expected |= ForestPlan.of(setting, budget if way == "model" else scout).facts()
+            plan = ForestPlan.of(setting, rest)
+            plan.check(setting, rest)
+            expected |= plan.facts()
         if way != "model":
-            expected["cell_noise_sd"] = _cell_noise(setting, budget if way == "cells" else rest)
+            rest.noise().check(count_sums(one, setting))
+            expected["cell_noise_sd"] = _cell_noise(setting, rest)
         return QueryPlan(
             loss=budget.loss,
             basis="tables and cells in adaptive composition, docs/proofs/query_strategies.md, Theorem 2",
@@ -149,23 +156,30 @@ class ShrunkHistogram(QueryMethod):
 
     def _answer(self, table: Table, setting: QuerySetting) -> Answered:
         budget = Budget.of(self.epsilon, self.delta)
-        way = _way(setting, budget)
+        way, rest = _way(setting, budget), budget
+        if way == "look":
+            rest = budget.part(1 - LOOK)
+            way = "cells" if _stands_out(table, setting, budget.part(LOOK), rest) else "model"
         if way == "cells":
-            even = np.full(setting.workload.n_cells, setting.n_rows / setting.workload.n_cells)
-            return _from_histogram(setting, _shrunk_cells(table, setting, budget, even), {}, "cells")
-        if way == "model":
-            forest = fit_forest(table, setting, budget)
-            return _from_histogram(setting, forest.histogram(), forest_parts(table, forest))
-        scouted = fit_forest(table, setting, budget.part(SCOUT))
-        model, rest = scouted.histogram(), budget.part(1 - SCOUT)
-        # Σ model²/rows is the expected count of a row's own cell: large where rows crowd in few cells.
-        complete = len(scouted.edges) == len(table.shape) - 1
-        if float(model @ model) / setting.n_rows >= WORTH_COUNTING[complete] * _cell_noise(setting, rest):
-            return _from_histogram(
-                setting, _shrunk_cells(table, setting, rest, model), forest_parts(table, scouted), "cells"
-            )
-        forest = fit_forest(table, setting, rest, earlier=scouted)
+            return _from_histogram(setting, _shrunk_cells(table, setting, rest), {}, source="cells")
+        forest = fit_forest(table, setting, rest)
         return _from_histogram(setting, forest.histogram(), forest_parts(table, forest))
+
+
+def largest_count(histogram: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
+    """The largest count of a cell: k rows, replaced, move every count and so the largest by at most k."""
+    # A step takes one contribution out and puts another in: half of k each, of either sign.
+    half = Fraction(setting.largest, 2)
+    return BoundedSums(
+        values=np.array([histogram.max()], dtype=np.int64),
+        step=Fraction(1),
+        l1=half,
+        l2_squared=half**2,
+        linf=half,
+        nonnegative=False,
+        unit=setting.unit,
+        caps=(),
+    )
 
 
 def forest_parts(table: Table, forest: Forest) -> dict[str, Any]:
@@ -188,13 +202,18 @@ def _checked(setting: QuerySetting, epsilon: Fraction, delta: Fraction) -> Budge
 
 
 def _way(setting: QuerySetting, budget: Budget) -> Way:
-    """What public numbers settle: cells alone, a model alone, or a scout that decides."""
-    crowd = setting.n_rows / setting.workload.n_cells
+    """What public numbers settle: cells alone, a model alone, or a look at the largest cell that decides."""
+    cells, noise = setting.workload.n_cells, _cell_noise(setting, budget)
     # A model of one attribute would be the histogram itself.
-    if len(setting.workload.shape) == 1 or crowd >= PLAIN * _cell_noise(setting, budget):
+    if len(setting.workload.shape) == 1 or setting.n_rows / cells >= PLAIN * noise:
         return "cells"
-    hopeless = crowd < HOPELESS * _cell_noise(setting, budget.part(1 - SCOUT))
-    return "model" if hopeless and ForestPlan.of(setting, budget.part(SCOUT)).singles == 1 else "scout"
+    return "model" if noise_height(noise, cells, law=budget.law) > MOST_IN_ONE * setting.n_rows else "look"
+
+
+def _stands_out(table: Table, setting: QuerySetting, look: Budget, rest: Budget) -> bool:
+    """Whether the largest count, as far as the noise on it lets see, is above what noise on the cells would reach."""
+    seen = int(look.noise().release(largest_count(table.histogram(), setting))[0])
+    return seen >= noise_height(_cell_noise(setting, rest), setting.workload.n_cells, law=rest.law)
 
 
 def _cell_noise(setting: QuerySetting, budget: Budget) -> float:
@@ -205,12 +224,31 @@ def _noisy_cells(table: Table, setting: QuerySetting, budget: Budget) -> NDArray
     return budget.noise().release(count_sums(table.histogram().ravel(), setting))
 
 
-def _shrunk_cells(
-    table: Table, setting: QuerySetting, budget: Budget, model: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _shrunk_cells(table: Table, setting: QuerySetting, budget: Budget) -> NDArray[np.float64]:
     variance = _cell_noise(setting, budget) ** 2
     noisy = _noisy_cells(table, setting, budget)
+    model = independent_model(noisy, setting, variance, law=budget.law)
     return shrink_cells(noisy, model, variance, setting.n_rows, law=budget.law)
+
+
+def independent_model(
+    noisy: NDArray[np.int64], setting: QuerySetting, variance: float, *, law: Law
+) -> NDArray[np.float64]:
+    """What noisy cells themselves expect of each cell if attributes were independent; even for one attribute.
+
+    Sums over many cells are free, and where rows are many they stand out of their noise although single cells do not.
+    """
+    shape, cells = setting.workload.shape, noisy.size
+    if len(shape) == 1:
+        return np.full(cells, setting.n_rows / cells)
+    cube = noisy.reshape(shape).astype(np.float64)
+    singles = {}
+    for axis, size in enumerate(shape):
+        noise = variance * cells / size
+        if noise <= (SUM_NOISE * setting.n_rows / size) ** 2:
+            counts = cube.sum(axis=tuple(other for other in range(len(shape)) if other != axis))
+            singles[axis] = Measured(counts, noise)
+    return Forest(shape, setting.n_rows, law, singles).histogram()
 
 
 def _from_histogram(

@@ -1,8 +1,9 @@
 """Shrinking noisy counts to what a model expects, as far as the noise deserves.
 
 All of it is post-processing: it looks at noisy counts, at the public variance of their noise, and at a model that was
-released. How far to shrink is estimated from the noisy counts themselves (after James and Stein), cautiously: where
-few counts are pooled, chance alone must not pass for signal.
+released. How far to shrink is estimated from the noisy counts themselves, cautiously: where few counts are pooled,
+chance alone must not pass for signal. Small tables are shrunk as a whole (after James and Stein), the many cells of a
+histogram each by itself, given what all of them are like (``deconvolution``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.coupled.budgets import Law
 from discreet.coupled.consistency import onto_simplex
+from discreet.coupled.deconvolution import FAR, expected_differences
 
 __all__ = ["kept_share", "shrink_cells", "shrink_table"]
 
@@ -23,11 +25,14 @@ Floats = NDArray[np.float64]
 _SPREAD: dict[Law, float] = {"laplace": 5.0, "gaussian": 2.0}
 
 TABLE_CAUTION = 0.5
-CELL_CAUTION = 1.0
 """Standard deviations by which the mean square of pure noise may exceed its variance before it counts as signal."""
 
-GROUP_RATIO = 2.0
-"""Cells whose expected counts are within this factor are shrunk alike."""
+LEAST_EXPECTED = 0.1
+"""In deviations of noise: cells with an expected count below twice this are shrunk alike, those above in groups within
+a factor of 2."""
+
+SLIGHT_NOISE = 0.25
+"""Deviation below which whole numbers are their own best estimate."""
 
 
 def kept_share(
@@ -77,11 +82,10 @@ def shrink_table(noisy: Floats, center: Floats, variance: float, total: float, *
 
 
 def shrink_cells(noisy: NDArray[np.int64], model: Floats, variance: float, total: float, *, law: Law) -> Floats:
-    """Noisy counts of all cells, shrunk to a model: cells of which it expects about as much are shrunk alike.
+    """Noisy counts of all cells, each moved to a model as far as cells of which it expects about as much suggest.
 
-    Where a model is far off, noisy counts differ from it by more than noise and are kept; where it is right, they
-    differ by the noise alone, and the model is kept. Large cells decide for themselves, as they are few; the many that
-    are nearly empty decide together.
+    Where the model is right, noisy counts differ from it by noise alone, and the model is kept. Where it is far off,
+    or misses a few crowded cells, counts that stand out of the noise are kept and the rest follow the model.
 
     Parameters
     ----------
@@ -91,12 +95,32 @@ def shrink_cells(noisy: NDArray[np.int64], model: Floats, variance: float, total
         Of the noise on each cell.
     total
         Number of rows; public.
+
+    Notes
+    -----
+    What is found beyond the model must be missing elsewhere: it is taken from the cells that follow the model, in
+    proportion to what it expects of them.
     """
-    least = max(total, 1.0) * 2.0**-60
-    group = np.floor(np.log(np.maximum(model, least)) / math.log(GROUP_RATIO)).astype(np.int64)
-    group -= group.min()
+    deviation = math.sqrt(variance)
+    if deviation < SLIGHT_NOISE:
+        return onto_simplex(noisy, total)
+    group = np.floor(np.log2(np.maximum(model / (LEAST_EXPECTED * deviation), 1.0))).astype(np.int64)
     difference = noisy - model
-    members = np.bincount(group)
-    mean_square = np.bincount(group, weights=difference**2) / np.maximum(members, 1)
-    share = kept_share(mean_square, variance, members.astype(np.float64), law=law, caution=CELL_CAUTION)
-    return onto_simplex(model + share[group] * difference, total)
+    share = np.ones(model.size)
+    near = np.abs(difference) < FAR * deviation
+    for one in np.unique(group):
+        members = np.flatnonzero((group == one) & near)
+        if members.size:
+            kept = expected_differences(
+                difference[members],
+                deviation=deviation,
+                lowest=-float(model[members].mean()),
+                highest=total,
+                cells=model.size,
+                law=law,
+            )
+            difference[members], share[members] = kept.differences, kept.share
+    counts = np.maximum(model + difference, 0.0)
+    following = np.minimum(model, counts) * (1 - share)
+    surplus = (counts.sum() - total) / max(float(following.sum()), 1e-300)
+    return onto_simplex(counts - min(max(surplus, -1.0), 1.0) * following, total)

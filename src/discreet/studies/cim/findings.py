@@ -139,8 +139,8 @@ def _ours(results: Results) -> str:
     return (
         "At equal ε, with refuted methods charged for all they spend, ours against the methods of others: "
         f"{_verdicts(results, others)}. Against {' and '.join(house)}, which is this house's too: "
-        f"{_verdicts(results, house)}. Less and more are by two standard errors. Constants of ours were settled on "
-        "Adult and on the survey with another seed."
+        f"{_verdicts(results, house)}. Less and more are by two standard errors. Constants of ours were settled "
+        "on Adult and on the built-in tables, with this seed too."
     )
 
 
