@@ -19,7 +19,7 @@ from discreet.coupled import (
     random_queries,
 )
 from discreet.coupled.budgets import Budget
-from discreet.coupled.forests import ForestPlan, fit_forest
+from discreet.coupled.forests import ForestPlan
 from discreet.coupled.histograms import independent_model
 from discreet.coupled.query_method import QuerySetting
 from discreet.data import Table, synthetic
@@ -124,15 +124,6 @@ def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fix
     pairs = {frozenset(row) for row in release.table("pairs").iter_rows()}
     assert {frozenset("ab"), frozenset("cd")} <= pairs
     assert error(table, release) < 0.05 * float((table.histogram() ** 2).sum())
-
-
-def test_an_earlier_model_is_used_again(fixed_bits: object) -> None:
-    table = twins()
-    setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
-    first = fit_forest(table, setting, Budget.of(1))
-    second = fit_forest(table, setting, Budget.of(1), earlier=first)
-    for axis, measured in second.singles.items():
-        assert measured.variance == pytest.approx(first.singles[axis].variance / 2)
 
 
 def test_less_budget_measures_less() -> None:

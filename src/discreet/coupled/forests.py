@@ -85,14 +85,6 @@ class Measured:
     counts: Floats
     variance: float
 
-    def also(self, other: Measured | None) -> Measured:
-        """Both measurements of the same table together, weighed by their precision."""
-        if other is None:
-            return self
-        weight = other.variance / (self.variance + other.variance)
-        counts = weight * self.counts + (1 - weight) * other.counts
-        return Measured(counts, weight * self.variance)
-
 
 @dataclass(frozen=True)
 class ForestPlan:
@@ -202,22 +194,15 @@ class Forest:
         return (model * (self.total / model.sum())).ravel()
 
 
-def fit_forest(table: Table, setting: QuerySetting, budget: Budget, *, earlier: Forest | None = None) -> Forest:
-    """Spend a budget on the tables of a forest. Charge the ledger first.
-
-    Parameters
-    ----------
-    earlier
-        A forest that was paid for before; its measurements are used again.
-    """
+def fit_forest(table: Table, setting: QuerySetting, budget: Budget) -> Forest:
+    """Spend a budget on the tables of a forest. Charge the ledger first."""
     plan = ForestPlan.of(setting, budget)
-    known = earlier or Forest(table.shape, setting.n_rows, budget.law)
     if not plan.pairs:
         chosen = _choose_singles(table, setting, plan.singles, budget)
         share = _single_share(len(chosen), len(table.shape)) * len(chosen)
-        return _measure_singles(table, setting, known, chosen, budget.part(share))
+        return _measure_singles(table, setting, chosen, budget.part(share))
     every = list(range(len(table.shape)))
-    known = _measure_singles(table, setting, known, every, budget.part(SINGLES))
+    known = _measure_singles(table, setting, every, budget.part(SINGLES))
     edges = _choose_pairs(table, setting, known, plan.pairs, budget.part(CHOOSE_PAIRS))
     return _measure_pairs(table, setting, known, edges, budget.part(PAIRS))
 
@@ -233,12 +218,10 @@ def _choose_singles(table: Table, setting: QuerySetting, number: int, budget: Bu
     return budget.part(CHOOSE_SINGLES).pick_many(distance_scores(distances, setting), number).tolist()
 
 
-def _measure_singles(table: Table, setting: QuerySetting, known: Forest, chosen: list[int], budget: Budget) -> Forest:
-    singles = dict(known.singles)
-    for axis in chosen:
-        counts = table.histogram([table.attributes[axis]])
-        singles[axis] = _measure(counts, setting, budget.part(Fraction(1, len(chosen)))).also(singles.get(axis))
-    return Forest(known.shape, known.total, known.law, singles, known.pairs, known.edges)
+def _measure_singles(table: Table, setting: QuerySetting, chosen: list[int], budget: Budget) -> Forest:
+    each = budget.part(Fraction(1, len(chosen)))
+    singles = {axis: _measure(table.histogram([table.attributes[axis]]), setting, each) for axis in chosen}
+    return Forest(table.shape, setting.n_rows, budget.law, singles)
 
 
 def _choose_pairs(
@@ -265,10 +248,10 @@ def _choose_pairs(
 def _measure_pairs(
     table: Table, setting: QuerySetting, known: Forest, edges: list[tuple[int, int]], budget: Budget
 ) -> Forest:
-    pairs = dict(known.pairs)
-    for edge in edges:
-        counts = table.histogram([table.attributes[axis] for axis in edge])
-        pairs[edge] = _measure(counts, setting, budget.part(Fraction(1, len(edges)))).also(pairs.get(edge))
+    each = budget.part(Fraction(1, len(edges)))
+    pairs = {
+        edge: _measure(table.histogram([table.attributes[axis] for axis in edge]), setting, each) for edge in edges
+    }
     return Forest(known.shape, known.total, known.law, known.singles, pairs, tuple(edges))
 
 
