@@ -31,7 +31,7 @@ def test_what_cannot_be():
         if name != "seed":
             for wrong in (0, -3, 2.5, "many", True):
                 with pytest.raises(UsageError, match=name):
-                    synthetic.listeners(**(SMALL | {name: wrong}), seed=1)
+                    synthetic.listeners(**(SMALL | {name: wrong}), seed=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("users", "resources", "records"), [(1, 10, 1), (1, 10, 5), (30, 20, 300), (200, 300, 9_000)])
