@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(HOME)/.cache/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format docs bench data clean setup
+.PHONY: demo test coverage lint format docs bench data clean setup
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set up, and show the main job on built-in data"
 	@echo "make test    set up, and run every check and test"
+	@echo "make coverage  the tests again, with the lines that they do not reach"
 	@echo "make lint    formatting, lint and types"
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"
@@ -55,6 +56,10 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 
 test: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+# Counting lines takes as long again as the tests themselves.
+coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -q
 
 docs: $(VENV)/.docs
