@@ -115,7 +115,7 @@ class PTRJ(TagMethod):
         cls,
         *,
         epsilon: Rational,
-        delta: Rational = 0,
+        delta: Rational,
         unit: Protected = "user",
         popularity_share: Rational | None = None,
         gram_share: Rational = 0,
