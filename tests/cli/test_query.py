@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -238,3 +239,37 @@ def test_the_study_of_a_table(call, survey: Path, tmp_path: Path) -> None:
 def test_help_has_an_example_that_begins_with_nothing(call) -> None:
     done = call("--help")
     assert "discreet data generate survey" in done.stdout
+
+
+def test_few_queries_are_measured_and_many_are_read_off_one_histogram(call, survey: Path, tmp_path: Path) -> None:
+    for asked, method in (("--queries workload.json", "strategy"), ("--random 60", "shrunk-histogram")):
+        done = call(f"survey.parquet {asked} --epsilon 1/2 --coupling household --ledger b.db --out r --overwrite")
+        assert done.returncode == 0, done.stderr
+        assert dc.Release.load(tmp_path / "r").mechanism == method
+
+
+def test_a_refuted_way_says_so_before_it_is_run(call, survey: Path, tmp_path: Path) -> None:
+    done = call("survey.parquet --random 9 --method cim --epsilon 1 --estimate")
+    assert "which is refuted" in done.stdout
+    done = call("survey.parquet --random 9 --epsilon 1 --estimate")
+    assert "refuted" not in done.stdout
+    assert spent(tmp_path) == "0"
+
+
+def test_a_table_of_ones_own_has_a_book(call, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("flu,home\nyes,1\nno,1\nno,2\n")
+    (tmp_path / "domains.json").write_text('{"flu": ["yes", "no"]}')
+    opened = call(
+        "open own.csv --domains domains.json --epsilon 1 --unit record/replace --ledger own.db", command="ledger"
+    )
+    assert opened.returncode == 0, opened.stderr
+    done = call("own.csv --domains domains.json --marginals 1 --epsilon 1/2 --ledger own.db --out r")
+    assert done.returncode == 0, done.stderr
+    assert dc.Ledger(tmp_path / "own.db").statement("own").spent.epsilon == Fraction(1, 2)
+
+
+def test_what_is_typed_goes_before_what_is_set(call, survey: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("DISCREET_LEDGER", "b.db")
+    done = call("survey.parquet --random 9 --epsilon 1 --no-ledger")
+    assert done.returncode == 0, done.stderr
+    assert spent(tmp_path) == "0"

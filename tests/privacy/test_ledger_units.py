@@ -1,0 +1,52 @@
+"""Accounts for groups: what a promise about records, or about other groups, is charged there."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.data import Table
+from discreet.errors import PrivacyError
+from discreet.privacy import Guarantee, Ledger, Pure, Standing, Unit
+
+ROWS = Table({"flu": ["yes", "no"], "home": [1, 1]}, domains={"flu": ["yes", "no"]}, group="home", name="survey")
+
+
+def charged_in(folder: Path, account: str, promised: str) -> Fraction:
+    promise = Guarantee(Pure(Fraction(1, 2)), Unit.of(promised), Standing.PROVED, "a theorem", "a count")
+    opened = Ledger(folder / "book.db").open(ROWS, epsilon=10, unit=account)
+    loss = opened.loss_of(promise)
+    assert isinstance(loss, Pure)
+    return loss.epsilon
+
+
+@pytest.mark.parametrize(
+    ("account", "promised", "cost"),
+    [
+        ("group/replace:6", "record/replace", Fraction(3)),  # six records may change
+        ("group:6", "record", Fraction(3)),
+        ("group/replace:6", "record", Fraction(6)),  # each of them goes out, and another comes in
+        ("group/replace:6", "group:6", Fraction(1)),
+        ("group/replace:6", "group/replace:6", Fraction(1, 2)),
+        ("group/replace:4", "group/replace:6", Fraction(1, 2)),  # a smaller group changes no more
+        ("record/replace", "group/replace:6", Fraction(1, 2)),  # nor does one record of it
+    ],
+)
+def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, promised, cost) -> None:
+    assert charged_in(tmp_path, account, promised) == cost
+
+
+@pytest.mark.parametrize(
+    ("account", "promised"),
+    [
+        ("group/replace:10", "group/replace:6"),
+        ("record", "group/replace:6"),
+        ("user", "group:6"),
+        ("group/replace:6", "record/value"),
+    ],
+)
+def test_what_no_number_of_steps_leads_to_is_refused(tmp_path, account, promised) -> None:
+    with pytest.raises(PrivacyError, match="the account"):
+        charged_in(tmp_path, account, promised)
