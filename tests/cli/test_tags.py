@@ -143,6 +143,7 @@ def test_several_resources(call: Call) -> None:
         ("ptr-s --delta 1e-6 --option users=20", "tag-assignments", "user"),
         ("ptr-t --delta 1e-6", "tag-assignments", "record/value"),
         ("ptr-l --option slots=2 -K 3", "tag-assignments", "user/replace"),
+        ("private-topics --delta 1e-6 -K 3", "tag-topics", "user"),
     ],
 )
 def test_every_way_to_release(
@@ -161,6 +162,9 @@ def test_every_way_to_release(
     assert json.loads(done.stdout)["kind"] == release.kind == kind
     assert release.guarantee.unit == dc.Unit.of(unit)
     assert release.guarantee.standing is dc.Standing.PROVED
+    told = call(f"{asked.replace(' --json', '')} --no-ledger")
+    assert told.returncode == 0, told.stderr
+    assert "PROVED" in told.stdout
     assert spent(tmp_path) == 0
 
 
