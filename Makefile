@@ -5,13 +5,15 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(HOME)/.cache/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test coverage lint format docs bench data clean setup
+.PHONY: demo test tests-only mutants fuzz coverage lint style types format docs bench data clean setup
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set up, and show the main job on built-in data"
 	@echo "make test    set up, and run every check and test"
+	@echo "make mutants  break privacy-relevant lines one by one, and see that a test notices (within an hour)"
 	@echo "make coverage  the tests again, with the lines that they do not reach"
+	@echo "make fuzz    100,000 damaged files, manifests, numbers and arguments (CASES=… SEED=…)"
 	@echo "make lint    formatting, lint and types"
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"
@@ -46,21 +48,37 @@ setup: $(VENV)/.run
 demo: $(VENV)/.run
 	@$(BIN)/discreet demo --out demo
 
-lint: $(VENV)/.test
+lint: style types
+
+style: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(VENV)/.test
 	$(BIN)/pyright
 
 format: $(VENV)/.test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: lint
+# Types take one core for a minute: they are checked while the tests run.
+test: style
+	@$(MAKE) --no-print-directory -j 2 types tests-only
+
+tests-only: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants --write docs/mutants.md
 
 # Counting lines takes as long again as the tests themselves.
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -q
+
+CASES ?= 100000
+SEED  ?= 1
+fuzz: $(VENV)/.test
+	nice $(BIN)/python -m fuzzing --cases $(CASES) --seed $(SEED)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -1,4 +1,7 @@
-"""Run all benchmarks, one after another: ``python -m benchmarks``, or some: ``python -m benchmarks noise``."""
+"""Run all benchmarks, one after another: ``python -m benchmarks``, or some: ``python -m benchmarks noise``.
+
+Options after the names go to each of them: ``python -m benchmarks audit --kind tags``.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,25 @@ import sys
 from pathlib import Path
 
 SKIPPED = {"__init__", "__main__", "unpack"}
+BY_NAME = {"third_party"}
+"""Installs other libraries: it is run when it is named."""
 
 
 def main() -> int:
     here = Path(__file__).parent
     known = sorted(path.stem for path in here.glob("*.py") if path.stem not in SKIPPED)
-    chosen = sys.argv[1:] or known
+    options = next((place for place, word in enumerate(sys.argv) if word.startswith("-")), len(sys.argv))
+    chosen = sys.argv[1:options] or [name for name in known if name not in BY_NAME]
     if unknown := set(chosen) - set(known):
         print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     worst = 0
     for name in chosen:
         print(f"\n== {name}", flush=True)
-        worst = max(worst, subprocess.run([sys.executable, str(here / f"{name}.py")], check=False).returncode)
+        worst = max(
+            worst,
+            subprocess.run([sys.executable, str(here / f"{name}.py"), *sys.argv[options:]], check=False).returncode,
+        )
     return worst
 
 

@@ -1,8 +1,8 @@
 """The audit of everything in the house: what is claimed, what attacks prove, and whether that is a surprise.
 
 Every model, every way to count, to release tags and to answer queries at its usual settings, the published ones with
-the numbers that they look up in the records, and the broken twins. Each is audited by one process within a given time;
-as many run beside each other as there are processors. The table that is printed is the one in docs/audit.md.
+the numbers that they look up in the records, and the broken mechanisms. Each is audited by one process within a given
+time; as many run beside each other as there are processors. The table that is printed is the one in docs/audit.md.
 
 python benchmarks/audit.py                    everything, on small synthetic worlds
 python benchmarks/audit.py --kind tags        what releases or recommends tags; also: tables, interactions
@@ -25,21 +25,15 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from discreet.attacks.audit import Asked, AuditReport, audit
-from discreet.attacks.audit.game import Dataset
-from discreet.attacks.audit.rows import RowLists
-from discreet.attacks.audit.tag_targets import TAG_MODELS, tag_model
+from discreet.attacks import Asked, AuditReport, audit
+from discreet.attacks.games.game import Dataset
 from discreet.counting import ItemPairs, TopItems
-from discreet.counting.methods import METHODS, count_method
-from discreet.coupled.methods import METHODS as ANSWERS
-from discreet.coupled.methods import query_method_named
 from discreet.data import Interactions, Table, TagAssignments, read, synthetic
+from discreet.models.registry import create, names, registered
 from discreet.privacy.guarantees import Standing
-from discreet.recommender import MODELS, model_class
 from discreet.subsets import BirthDeathChain, GumbelTopK, KSubset, PermuteAndFlipTopK
-from discreet.tagging.methods import METHODS as TAG_RELEASES
-from discreet.tagging.methods import tag_method
-from discreet.testing.twins import TWINS, HonestCounts
+from discreet.subsets.row_lists import RowLists
+from discreet.testing.broken_counts import BROKEN_COUNTS, CorrectCounts
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
 
@@ -48,9 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "context-popularity": {"epsilon": 1, "cap": 6},
     "ppns": {"k": 10},
     "weighted": {"cap": 6},
-    "clipped": {"delta": "1e-6", "norm_squared": 6},
     "hybrid": {"cap": 6},
-    "head-tail": {"head": 3, "head_cap": 3, "tail_cap": 6},
     "sra": {"cap": 6},
     "hpa": {"cap": 6},
     "lpa": {"cap": 6},
@@ -69,8 +61,8 @@ FROM_RECORDS: dict[str, dict[str, Any]] = {
 # What is not a model and not a way to count. A chain of 5,000 steps is near its limit and takes no time.
 ROW: dict[str, Any] = {"k": 10, "low": 1, "high": 5, "epsilon": 1, "change": "entry"}
 OTHERS: dict[str, Callable[[], Any]] = {
-    "top-items": lambda: TopItems.of(3, epsilon=1),
-    "item-pairs": lambda: ItemPairs.of(epsilon=1, cap=6, head=4),
+    "top-items": lambda: TopItems(k=3, epsilon=1),
+    "item-pairs": lambda: ItemPairs(epsilon=1, cap=6, head=4),
     "k-subset": lambda: RowLists(KSubset(**ROW)),
     "gumbel": lambda: RowLists(GumbelTopK(**ROW)),
     "permute-and-flip": lambda: RowLists(PermuteAndFlipTopK(**ROW)),
@@ -80,7 +72,6 @@ OTHERS: dict[str, Callable[[], Any]] = {
 # Releases of tags without a delta are pure; how many people PTR-S invents is a setting, and few are quickly drawn.
 TAG_SETTINGS: dict[str, dict[str, Any]] = {
     "pritop": {},
-    "ptr-l": {},
     "ptr-s": {"delta": "1e-6", "users": 30},
 }
 
@@ -138,11 +129,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def systems() -> dict[str, tuple[str, Callable[[], Any]]]:
     """Everything that is audited, by name: the kind of its data, and a function that makes it."""
-    models = {name: _maker(lambda name, **given: model_class(name)(**given), name, SETTINGS) for name in MODELS}
-    counts = {name: _maker(_counts, name, SETTINGS) for name in METHODS}
+    models = {
+        name: _maker(lambda name, **given: registered(name)(**given), name, SETTINGS) for name in names("recommender")
+    }
+    counts = {name: _maker(_counts, name, SETTINGS) for name in names("counts")}
     published = {f"{name} (from records)": _maker(_counts, name, FROM_RECORDS) for name in FROM_RECORDS}
-    twins: dict[str, Callable[[], Any]] = {f"twin: {name}": lambda name=name: TWINS[name] for name in TWINS}
-    first = {**models, **counts, **OTHERS, **published, "twin: honest": HonestCounts, **twins}
+    broken: dict[str, Callable[[], Any]] = {
+        f"broken: {name}": lambda name=name: BROKEN_COUNTS[name] for name in BROKEN_COUNTS
+    }
+    first = {**models, **counts, **OTHERS, **published, "correct counts": CorrectCounts, **broken}
     kinds = {"interactions": first, "tags": _tag_systems(), "tables": _table_systems()}
     return {name: (kind, make) for kind, some in kinds.items() for name, make in some.items()}
 
@@ -150,19 +145,20 @@ def systems() -> dict[str, tuple[str, Callable[[], Any]]]:
 def _tag_systems() -> dict[str, Callable[[], Any]]:
     usual = {"delta": "1e-6"}
     releases = {
-        name: lambda name=name: tag_method(name, epsilon=1, **TAG_SETTINGS.get(name, usual)) for name in TAG_RELEASES
+        name: lambda name=name: create(name, "tags", epsilon=1, **TAG_SETTINGS.get(name, usual))
+        for name in names("tags")
     }
-    single = {"ptr-j (one triple)": lambda: tag_method("ptr-j", epsilon=1, unit="assignment", **usual)}
-    return {**{name: lambda name=name: tag_model(name) for name in TAG_MODELS}, **releases, **single}
+    single = {"ptr-j (one triple)": lambda: create("ptr-j", "tags", epsilon=1, unit="assignment", **usual)}
+    return {**{name: lambda name=name: create(name) for name in names("tag recommender")}, **releases, **single}
 
 
 def _table_systems() -> dict[str, Callable[[], Any]]:
-    answers = {name: lambda name=name: Asked(query_method_named(name, epsilon=1)) for name in ANSWERS}
+    answers = {name: lambda name=name: Asked(create(name, epsilon=1)) for name in names("answers")}
     looked_up = {
-        f"{name} (Pearson)": lambda name=name: Asked(query_method_named(name, epsilon=1), coupling="pearson")
+        f"{name} (Pearson)": lambda name=name: Asked(create(name, epsilon=1), coupling="pearson")
         for name in ("lm-gs", "lm-cs", "cim")
     }
-    corrected = {"cim (corrected)": lambda: Asked(query_method_named("cim", epsilon=1, update="corrected"))}
+    corrected = {"cim (corrected)": lambda: Asked(create("cim", epsilon=1, update="corrected"))}
     return {**answers, **looked_up, **corrected}
 
 
@@ -171,7 +167,7 @@ def _maker(make: Callable[..., Any], name: str, settings: dict[str, dict[str, An
 
 
 def _counts(name: str, **given: Any) -> Any:
-    return count_method(name, epsilon=1, **given)
+    return create(name, "counts", epsilon=1, **given)
 
 
 def audited(name: str, data: str | None, seconds: float, runs: int) -> Line:

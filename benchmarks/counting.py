@@ -30,10 +30,8 @@ import numpy as np
 from neighbors import LARGE, PROMPT_RELEASE, THREAD_LIMITS, forget_peak, large, peak_memory
 
 DEFAULT = "weighted"
-METHODS = (DEFAULT, "clipped", "hybrid", "sra", "hpa")
+METHODS = (DEFAULT, "weighted, δ", "hybrid", "sra", "hpa")
 ENGINES = {"polars, in memory": "in-memory", "polars, streaming": "streaming"}
-# Those of its settings that a method must be given.
-SETTINGS = {"epsilon": 1, "delta": "1e-6", "cap": 30, "norm_squared": 30, "popularity_cap": 1}
 MOST_TIME = 3
 WARM_UP = 2_000
 
@@ -51,15 +49,14 @@ def count_without_privacy(world: World, engine: Any) -> Job:
 
 
 def count_privately(world: World, name: str) -> Job:
-    import inspect
 
-    from discreet.counting.methods import count_method, settings_of
     from discreet.data import Interactions
+    from discreet.models.registry import create
 
     columns = {"user_id": world["user"], "item_id": world["item"], "timestamp": world["timestamp"]}
     data = Interactions(columns, items=np.arange(world["n_items"]))
-    needed = (setting for setting, found in settings_of(name).items() if found.default is inspect.Parameter.empty)
-    method = count_method(name, **{setting: SETTINGS[setting] for setting in needed})
+    name, _, delta = name.partition(", ")
+    method = create(name, "counts", epsilon=1, cap=30, **({"delta": "1e-6"} if delta else {}))
     return lambda: method.release(data, contexts=["weekday"])
 
 

@@ -17,8 +17,9 @@ import time
 
 import numpy as np
 
-from discreet.coupled import PMW, RandomWorkload, random_queries
+from discreet.coupled import PMW, random_queries
 from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.workloads.random import RandomWorkload
 from discreet.data import Table
 
 SIDE = 256
@@ -66,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     peer = looped(table, min(options.queries, 2_000))
     print(f"{'stream':<12}{'queries/s':>12}{'× loop':>9}{'updates':>9}")
     print(f"{'NumPy loop':<12}{peer:>12,.0f}{1:>9.1f}{0:>9}")
-    lazy, usual = PMW.of(epsilon=1, updates=30, threshold=OUT_OF_REACH), PMW.of(epsilon=1)
+    lazy, usual = PMW(epsilon=1, updates=30, threshold=OUT_OF_REACH), PMW(epsilon=1)
     subsets = random_queries(table, options.queries, seed=1)
     weighted = random_queries(table, options.queries // 4, seed=1, kind="weighted")
     kept = True

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from discreet.data import Interactions, read, synthetic
 from discreet.neighbors.twin_lists import SimilarityLists
 from discreet.neighbors.twins import FullComputation
-from discreet.studies.twins_timing import CLAIM, KINDS, Measured, SetSizes, largest_bins, measure, sets_in_vain, sybil
+from discreet.studies.twins import CLAIM
+from discreet.studies.twins_timing import KINDS, ListTimes, largest_bins, measure, sets_in_vain, sybil
 
 CACHE = Path.home() / ".cache" / "discreet" / "data" / "ml-1m"
 NEW_USERS = 30
@@ -108,19 +109,19 @@ def print_keeping(lists: SimilarityLists, *, n: int = 128) -> None:
     )
 
 
-def print_table(kind: str, measured: dict[str, Measured], sets: dict[int, SetSizes]) -> None:
+def print_table(kind: str, measured: dict[str, ListTimes], sets: list[dict[str, float]]) -> None:
     full, by_column = measured["full"].all_lists(NEW_USERS), measured["full, by column"].all_lists(NEW_USERS)
     print(f"\n{kind:<32}{'ms for one user':>20}{f'speed-up, {NEW_USERS} users':>24}{'mean size of':>20}")
     print(f"{'':<32}{'first':>10}{'later':>10}{'over full':>12}{'by column':>12}{'Set_i':>10}{'Set_0':>10}")
+    of = {f"TwinSearch c={found['probes']}": found for found in sets}
     for name, each in measured.items():
-        found = sets.get(int(name.rpartition("=")[2])) if name.startswith("TwinSearch") else None
-        sizes = "" if found is None else f"{found.each:>10.1f}{found.common:>10.1f}"
+        sizes = f"{of[name]['mean Set_i']:>10.1f}{of[name]['mean Set_0']:>10.1f}" if name in of else ""
         print(
             f"{name:<32}{np.median(each.first) * 1e3:>10.3f}{np.median(each.later) * 1e3:>10.3f}"
             f"{full / each.all_lists(NEW_USERS):>11.1f}×{by_column / each.all_lists(NEW_USERS):>11.1f}×{sizes}"
         )
     search = measured["full"], measured["TwinSearch c=3"]
-    hit = np.median(search[0].later) / np.median(search[1].later)
+    hit = search[0].later_lists / search[1].later_lists
     print(
         f"TwinSearch (c=3) is {full / search[1].all_lists(NEW_USERS):.0f} times as fast as the full computation, "
         f"{hit:.0f} times once there is a twin; the paper says {CLAIM}"

@@ -1,8 +1,17 @@
-"""Fixtures that several rooms share."""
+"""Fixtures that tests of several packages share."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+
+# Tests run side by side, one process for each core: threads of libraries would only wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for threads in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")
 
 import numpy as np
 import pytest
@@ -10,18 +19,26 @@ from hypothesis import settings
 
 from discreet.privacy import entropy
 
+# Ledgers and releases wait for the disk after every write. What the tests write goes to memory where there is some.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2**31:
+    os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(MEMORY)
+
 # Machines are shared: a slow moment is not a failure.
-settings.register_profile("house", deadline=None)
-settings.load_profile("house")
+settings.register_profile("discreet", deadline=None)
+settings.load_profile("discreet")
 
 
 @pytest.fixture
 def fixed_bits(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Replace the operating system's entropy by a reproducible stream: statistical tests that never flicker."""
+    """Replace the entropy of the operating system by a reproducible stream, so that statistical tests repeat."""
 
     def fix(seed: int) -> None:
         stream = np.random.default_rng(seed)
-        monkeypatch.setattr(entropy, "random_bytes", lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8))
+        drawn = lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8)  # noqa: E731
+        monkeypatch.setattr(entropy, "random_bytes", drawn)
+        monkeypatch.setattr(entropy, "public_bytes", drawn)
+        monkeypatch.setattr(entropy, "bounding_key", lambda: tuple(int(word) for word in drawn(16).view(np.uint64)))
 
     fix(20240607)
     return fix

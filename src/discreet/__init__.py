@@ -2,13 +2,14 @@
 
 >>> import discreet as dc
 >>> films = dc.synthetic.films(users=200, items=80, seed=7)
->>> release = dc.counting.item_counts(films, epsilon="1/2", cap=30)
+>>> release = dc.counting.ItemCounts(epsilon="1/2", cap=30).release(films)
 >>> release.guarantee.standing.name
 'PROVED'
 """
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         tagging,
         testing,
     )
-    from discreet.attacks.audit.engine import audit
+    from discreet.attacks import audit
     from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
     from discreet.evaluation import evaluate
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     from discreet.studies import study
     from discreet.subsets import recommend_privately
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+first_process = os.getpid()
+"""The process that imported discreet: in a fork of it polars may not work (``privacy/forks.py``)."""
 
 # Everything loads when it is first used: `import discreet` itself reads nothing but this file.
 _HOMES = {
@@ -57,7 +61,7 @@ _HOMES = {
     "PrivateRatings": "discreet.factors",
     "PrivateRecommender": "discreet.factors",
     "attacks": "discreet.attacks",
-    "audit": "discreet.attacks.audit.engine",
+    "audit": "discreet.attacks",
     "counting": "discreet.counting",
     "coupled": "discreet.coupled",
     "neighbors": "discreet.neighbors",

@@ -13,13 +13,42 @@ __all__ = [
     "DataError",
     "DiscreetError",
     "DiscreetWarning",
+    "DuplicatesWarning",
     "EvaluationError",
     "LedgerError",
     "MissingExtraError",
     "PrivacyError",
     "ReleaseError",
+    "Remedy",
     "UsageError",
 ]
+
+
+class Remedy(str):
+    """What the caller can do about an error: the text for Python, and the same for the command line.
+
+    Parameters
+    ----------
+    python
+        The text for a caller in Python, which is what the object is as text.
+    cli
+        The text for somebody who typed a command; the same unless given.
+
+    Examples
+    --------
+    >>> remedy = Remedy('Declare it: Interactions(…, scale="1:5").', cli="Declare it with --scale 1:5.")
+    >>> str(DiscreetError("ratings need a public scale.", remedy=remedy))
+    'ratings need a public scale. Declare it: Interactions(…, scale="1:5").'
+    >>> DiscreetError("ratings need a public scale.", remedy=remedy).cli_message
+    'ratings need a public scale. Declare it with --scale 1:5.'
+    """
+
+    cli: str
+
+    def __new__(cls, python: str = "", *, cli: str | None = None) -> Remedy:
+        remedy = super().__new__(cls, python)
+        remedy.cli = getattr(python, "cli", python) if cli is None else cli
+        return remedy
 
 
 class DiscreetError(Exception):
@@ -30,12 +59,18 @@ class DiscreetError(Exception):
     what
         What was wrong, in one sentence.
     remedy
-        What the caller can do about it.
+        What the caller can do about it: a text, or a :class:`Remedy` where the command line needs other words.
+
+    Attributes
+    ----------
+    cli_message
+        The message for somebody who typed a command; ``str()`` gives the one for Python.
     """
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
         self.what = what
-        self.remedy = remedy
+        self.remedy = Remedy(remedy)
+        self.cli_message = f"{what} {self.remedy.cli}".strip()
         super().__init__(f"{what} {remedy}".strip())
 
 
@@ -48,8 +83,8 @@ class DataError(DiscreetError):
 
     Parameters
     ----------
-    file, line, column, value
-        Where the trouble stands, as far as it is known: lines count from 1 as in an editor.
+    file, line, row, column, value
+        Where the error is, as far as it is known: lines count from 1 as in an editor, rows of a table from 0.
     """
 
     def __init__(
@@ -59,11 +94,13 @@ class DataError(DiscreetError):
         remedy: str = "",
         file: str | Path | None = None,
         line: int | None = None,
+        row: int | None = None,
         column: str | None = None,
         value: object = None,
     ) -> None:
         self.file = None if file is None else str(file)
         self.line = line
+        self.row = row
         self.column = column
         self.value = value
         place = self._place()
@@ -74,6 +111,8 @@ class DataError(DiscreetError):
         parts = [] if self.file is None else [self.file]
         if self.line is not None:
             parts.append(f"line {self.line}")
+        if self.row is not None:
+            parts.append(f"row {self.row}")
         if self.column is not None:
             parts.append(f"column {self.column!r}")
         if self.value is not None:
@@ -90,7 +129,7 @@ class BudgetError(PrivacyError):
 
 
 class LedgerError(DiscreetError):
-    """The book itself cannot be read or written."""
+    """The ledger itself cannot be read or written, or has lost something."""
 
 
 class ReleaseError(DiscreetError):
@@ -120,6 +159,10 @@ class MissingExtraError(DiscreetError):
 
 class DiscreetWarning(UserWarning):
     """Something worth a second look that does not stop the work."""
+
+
+class DuplicatesWarning(DiscreetWarning):
+    """Rows of a file were merged or left out because they repeat others. For the owner of the records only."""
 
 
 def _short(value: object, limit: int = 60) -> str:

@@ -44,15 +44,48 @@ def test_attack_prints_one_table_and_what_it_means(run, films: Path) -> None:
     assert "0 proves nothing" in done.stdout
 
 
+LISTS = """
+class Lists:
+    def __init__(self, k=3):
+        self.k = k
+    def fit(self, data):
+        counts = data.records_per_item
+        self.best = [name for _, name in sorted(zip(-counts, data.items.ids()))]
+    def recommend(self, user, n):
+        return self.best[: self.k]
+"""
+
+
+def test_attack_says_where_it_does_not_apply(run, films: Path, tmp_path: Path) -> None:
+    (tmp_path / "own_lists.py").write_text(LISTS)
+    common = ["attack", "films.parquet", "--known", "6", "--targets", "2"]
+    done = run(*common, "--model", "own_lists:Lists", "--model", "knn", "--sees", "ratings", "--json")
+    assert done.returncode == 0, done.stderr
+    lists, knn = json.loads(done.stdout)["rows"]
+    assert lists["obstacle"] == "the model shows no ratings to a client; attack its list (--sees list)"
+    assert lists["exact_present"] is lists["epsilon_lower"] is None
+    assert knn["obstacle"] is None
+    assert knn["exact_present"] > 0
+    done = run(*common, "--model", "popularity")
+    assert "does not apply" in done.stdout
+    assert "attack its list (--sees list)." in done.stdout
+    assert "0.000" not in done.stdout
+    done = run(*common, "--model", "own_lists:Lists", "--option", "k=5", "--sees", "list", "--json")
+    assert json.loads(done.stdout)["rows"][0]["obstacle"] is None
+    done = run(*common[:2], "--attack", "lia", "--model", "own_lists:Lists", "--targets", "2")
+    assert "does not apply: it is not a Recommender of discreet" in done.stdout
+
+
 def test_wrong_use_of_attack(run, films: Path) -> None:
     for wrong, word in (
-        (["--against", "magic"], "no model 'magic'"),
-        (["--against", ","], "which models"),
-        (["--attack", "magic"], "no attack"),
+        (["--against", "magic"], "no model called 'magic'"),
+        (["--against", ","], "no model was given"),
+        (["--against", "knn,ppns", "--option", "k=3"], "--option is for one model"),
+        (["--attack", "magic"], "--attack must be one of"),
         (["--choose", "magic"], "choose"),
         (["--similarity", "magic"], "no similarity"),
         (["--known", "0"], "known"),
-        (["--against", "knn", "--known", "1000"], "nobody has"),
+        (["--against", "knn", "--known", "1000"], "no user has"),
     ):
         done = run("attack", "films.parquet", *wrong)
         assert done.returncode == 2, (wrong, done.stderr)

@@ -12,7 +12,7 @@ def test_fit(run, films: Path, tmp_path: Path) -> None:
     done = run("fit", "films.parquet", "--model", "private-item-knn", "--epsilon", "8", "--delta", "1e-6",
                "--no-ledger", "--out", "fitted")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "PROVED" in done.stdout
+    assert "proved by" in done.stdout
     assert run("recommend", "fitted", "--user", "u17").returncode == 0
 
 
@@ -51,7 +51,8 @@ def test_fitting_is_booked(run, films: Path) -> None:
         (["fit", "films.parquet", "--model", "oracle", "--no-ledger", "--out", "x"], 2, "oracle"),
         (["fit", "films.parquet", "--option", "warp=9", "--no-ledger", "--out", "x"], 2, "warp"),
         (["fit", "films.parquet", "--option", "k", "--no-ledger", "--out", "x"], 2, "NAME=VALUE"),
-        (["fit", "films.parquet", "--out", "x"], 2, "--no-ledger"),
+        (["fit", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--out", "x"], 2, "--no-ledger"),
+        (["fit", "films.parquet", "--no-ledger", "--out", "x"], 2, "--epsilon"),
         (["recommend", "model"], 2, "--user"),
         (["recommend", "model", "--user", "nobody"], 1, "nobody"),
         (["recommend", "model", "--history", "nowhere.json"], 1, "nowhere.json"),

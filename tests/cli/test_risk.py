@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from discreet.cli.reading import RecordsReading
 from discreet.cli.risk import risk
 from discreet.cli.risk_folder import save_risk
 from discreet.data import synthetic
@@ -26,7 +27,7 @@ def test_the_curve_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None
     assert "who uses one answer, as published" in done.stdout
     assert "a blind guess is right in 20.0%" in done.stdout
     assert "At ε = 1," in done.stdout
-    assert "Nothing here is a guarantee" in done.stdout
+    assert "There is no guarantee here" in done.stdout
     assert "private-slope-one" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 104
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {
@@ -51,7 +52,7 @@ def test_a_proved_model_has_a_limit(run, films: Path) -> None:
     assert "any attacker at most" in done.stdout
     assert "27.3%" in done.stdout
     assert "Recommended against every attacker" in done.stdout
-    assert "looks at their screen" in done.stdout
+    assert "whoever reads them learns" in done.stdout
 
 
 def test_risk_for_machines(run, films: Path) -> None:
@@ -66,7 +67,7 @@ def test_risk_for_machines(run, films: Path) -> None:
 
 def test_wrong_use_of_risk(run, films: Path) -> None:
     for arguments, words in (
-        (["--model", "magic"], "no model 'magic'"),
+        (["--model", "magic"], "no model called 'magic'"),
         (["--model", "knn"], "no epsilon to choose"),
         (["--option", "least_ratings=1000"], "Lower least_ratings"),
     ):
@@ -81,17 +82,17 @@ def test_wrong_use_of_risk(run, films: Path) -> None:
     ("arguments", "words"),
     [
         ({"option": ["magic=1"]}, "has no setting magic"),
-        ({"risk_below": "lots"}, "not a share"),
-        ({"risk_below": "500%"}, "not a share"),
-        ({"at_epsilon": -1.0}, "no budget"),
+        ({"risk_below": "lots"}, "must be a share"),
+        ({"risk_below": "500%"}, "must be a share"),
+        ({"at_epsilon": -1.0}, "must be above 0"),
         ({"epsilons": "a,b"}, "not understood"),
-        ({"cost_of_risk": -1.0}, "no weight"),
-        ({"value_of_utility": float("nan")}, "no weight"),
+        ({"cost_of_risk": -1.0}, "must be a number, at least 0"),
+        ({"value_of_utility": float("nan")}, "must be a number, at least 0"),
     ],
 )
 def test_wrong_options_are_found_before_the_data_are_read(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        risk(Path("nowhere.parquet"), **arguments)
+        risk(Path("nowhere.parquet"), RecordsReading(), **arguments)
 
 
 def test_the_linear_attack(run, films: Path) -> None:
@@ -118,8 +119,8 @@ def test_only_a_report_is_replaced(tmp_path: Path) -> None:
     from discreet.pairs import PublishedSlopeOne
 
     films = synthetic.films(users=60, items=30, seed=7)
-    model = PublishedSlopeOne(least_ratings=5, minimum_overlap=2)
-    report = risk_report(model, films, epsilons=[1, 10], also=[3], length=5)
+    model = PublishedSlopeOne(1, least_ratings=5, minimum_overlap=2)
+    report = risk_report(model, films, epsilons=[1, 10], more_epsilons=[3], length=5)
     assert [point.epsilon for point in report.curve.points] == [1, 3, 10]
     save_risk(report, (), ["first"], tmp_path / "kept", overwrite=False)
     with pytest.raises(ReleaseError, match="there already"):
@@ -127,5 +128,6 @@ def test_only_a_report_is_replaced(tmp_path: Path) -> None:
     save_risk(report, (), ["second"], tmp_path / "kept", overwrite=True)
     assert "second" in (tmp_path / "kept" / "risk.html").read_text()
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ReleaseError, match="there already"):
+    (tmp_path / "mine" / "diary.txt").touch()
+    with pytest.raises(ReleaseError, match="risk report"):
         save_risk(report, (), ["third"], tmp_path / "mine", overwrite=True)

@@ -35,11 +35,11 @@ def test_wrong_use_of_study(run, films: Path, tmp_path: Path) -> None:
     (tmp_path / "bare.csv").write_text("user_id,item_id\na,x\na,y\nb,x\n")
     (tmp_path / "file").touch()
     for arguments, code, words in (
-        (["magic"], 2, "no study 'magic'"),
-        (["pncf", "--seed", "-1"], 2, "not a seed"),
+        (["magic"], 2, "NAME must be one of"),
+        (["pncf", "--seed", "-1"], 2, "--seed must be"),
         (["pncf", "--data", "nowhere.csv"], 1, "nowhere.csv"),
         (["pncf", "--data", "bare.csv"], 2, "have none"),
-        (["pncf", "--data", "films.parquet", "--out", "file/report"], 1, "cannot be written"),
+        (["pncf", "--data", "films.parquet", "--out", "file/report"], 1, "cannot write"),
         (["pncf", "--data", "films.parquet", "--out", "file"], 1, "there already"),
     ):
         done = run("study", *arguments)

@@ -1,4 +1,4 @@
-"""Small worlds that several ways of counting are tried on, with and without noise."""
+"""Small datasets that several counting methods are tried on, with and without noise."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.counting import item_counts
-from discreet.privacy import mechanisms
+from discreet.counting import ItemCounts
+from discreet.privacy import draws
 
 
 @pytest.fixture
@@ -26,15 +26,16 @@ def visits() -> dc.Interactions:
 
 @pytest.fixture
 def drawn_scales(monkeypatch: pytest.MonkeyPatch) -> list[Fraction]:
-    """No noise at all, and a list of the scales (or variances) that were asked for."""
+    """No noise at all, and a list of the scales (variances, deviations) that were asked for."""
     asked: list[Fraction] = []
 
     def nothing(shape, parameter):
         asked.append(parameter)
         return np.zeros(shape, dtype=np.int64)
 
-    monkeypatch.setattr(mechanisms, "discrete_laplace", nothing)
-    monkeypatch.setattr(mechanisms, "discrete_gaussian", nothing)
+    monkeypatch.setitem(draws.SAMPLERS, "laplace", nothing)
+    monkeypatch.setitem(draws.SAMPLERS, "gaussian", nothing)
+    monkeypatch.setitem(draws.SAMPLERS, "normal", nothing)
     return asked
 
 
@@ -44,7 +45,7 @@ def counts() -> Callable[..., dc.Release]:
     items = list("abcde")
 
     def made(**values: float) -> dc.Release:
-        release = item_counts(dc.Interactions([("u", "a")], items=items), epsilon=1, cap=1)
+        release = ItemCounts(epsilon=1, cap=1).release(dc.Interactions([("u", "a")], items=items))
         table = pl.DataFrame({"item_id": items, "count": [float(values.get(item, 0)) for item in items]})
         return replace(release, parts={"counts": table}, id="")
 

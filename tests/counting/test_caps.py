@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.counting import (
-    best_cap,
-    best_cap_as_published,
-    best_cap_over_items,
-    best_weight,
-    choose_cap,
-    chosen_cap,
-    item_counts,
-)
+from discreet.counting import ItemCounts, choose_cap, chosen_cap
+from discreet.counting.caps import best_cap, best_cap_as_published, best_cap_over_items, best_weight
 from discreet.errors import PrivacyError, ReleaseError, UsageError
 from discreet.privacy import selection
 
@@ -134,7 +127,7 @@ def test_the_rank_rule_has_half_the_rate(people, monkeypatch) -> None:
     """Scores move both ways: exp(ε·s/2)."""
     rates = []
 
-    def order(scores, rate, *, noise, most):
+    def order(scores, rate, *, noise, most, spend):
         rates.append(rate)
         return np.array([int(np.argmax(scores))])
 
@@ -153,7 +146,7 @@ def test_the_ledger_is_charged_and_the_cap_is_used(people, tmp_path: Path, fixed
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(people, epsilon=1, unit="user")
     release = choose_cap(people, epsilon="1/20", counts_epsilon="19/20", ledger=ledger)
-    item_counts(people, epsilon="19/20", cap=chosen_cap(release), ledger=ledger)
+    ItemCounts(epsilon="19/20", cap=chosen_cap(release)).release(people, ledger=ledger)
     assert ledger.statement(people).spent.epsilon == 1
     assert len(ledger.statement(people).entries) == 2
 
@@ -189,4 +182,4 @@ def test_the_number_of_counts_must_be_public() -> None:
 
 def test_only_a_cap_is_a_cap(people, fixed_bits) -> None:
     with pytest.raises(ReleaseError):
-        chosen_cap(item_counts(people, epsilon=1, cap=2))
+        chosen_cap(ItemCounts(epsilon=1, cap=2).release(people))

@@ -11,49 +11,51 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.counting import ClippedCounts, ItemCounts
+from discreet.counting import ItemCounts
 from discreet.counting.cells import Cells, Level
 from discreet.counting.levels import clipped, weighed
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.losses import Concentrated, rho_for
+from discreet.privacy.losses import GaussianLoss, mu_for
 
 BUDGET = {"epsilon": "1/2", "delta": "1e-6"}
 
 
 def test_a_long_vector_is_scaled_to_the_bound(visits, drawn_scales) -> None:
     """ann has 6, 1, 1 and 1 visits, squared length 39; bob has 1."""
-    counts = ClippedCounts.of(**BUDGET, norm_squared=9).release(visits).table("counts")["count"].to_numpy()
+    counts = ItemCounts(**BUDGET, cap=9).release(visits).table("counts")["count"].to_numpy()
     weight = math.sqrt(9 / 39)
     np.testing.assert_allclose(counts, [0, weight, 6 * weight, weight, 1 + weight], atol=1e-5)
 
 
 def test_items_and_edges_count_the_same_weighted_records(visits, drawn_scales) -> None:
-    release = ClippedCounts.of(**BUDGET, norm_squared=9).release(visits, contexts=["day=dry,wet"])
+    release = ItemCounts(**BUDGET, cap=9).release(visits, contexts=["day=dry,wet"])
     edges = release.table("edges")["count"].to_numpy().reshape(5, 2)
     np.testing.assert_allclose(edges.sum(axis=1), release.table("counts")["count"].to_numpy(), atol=1e-9)
 
 
-def test_the_variance_is_half_the_squared_length_over_rho(visits, drawn_scales) -> None:
-    method = ClippedCounts.of(**BUDGET, norm_squared=9, item_share="1/4")
+def test_the_deviation_is_the_length_over_mu(visits, drawn_scales) -> None:
+    method = ItemCounts(**BUDGET, cap=9, item_share="1/4")
     method.release(visits)
     method.release(visits, contexts=["day=dry,wet"])
-    rho = rho_for("1/2", "1e-6")
-    assert drawn_scales == [9 * 4**20 / (2 * rho * share) for share in (1, Fraction(1, 4), Fraction(3, 4))]
+    squared = mu_for("1/2", "1e-6") ** 2
+    for deviation, share in zip(drawn_scales, (1, Fraction(1, 4), Fraction(3, 4)), strict=True):
+        assert deviation**2 >= 9 * 4**20 / (squared * share)
+        assert deviation**2 == pytest.approx(9 * 4**20 / (squared * share), rel=1e-9)
 
 
 def test_the_loss_keeps_epsilon_and_delta(visits) -> None:
-    loss = ClippedCounts.of(**BUDGET, norm_squared=9).guarantee(visits).loss
-    assert isinstance(loss, Concentrated)
+    loss = ItemCounts(**BUDGET, cap=9).plan(visits).guarantee.loss
+    assert isinstance(loss, GaussianLoss)
     assert loss.epsilon_at(Fraction(1, 10**6)) <= Fraction(1, 2)
 
 
 def test_estimate_reads_no_record(visits) -> None:
-    method = ClippedCounts.of(**BUDGET, norm_squared=200)
+    method = ItemCounts(**BUDGET, cap=200)
     assert method.estimate(visits, contexts=["day=dry,wet"]) == method.estimate(
         visits.emptied(), contexts=["day=dry,wet"]
     )
-    assert method.estimate(visits)["noise_sd"] == pytest.approx(math.sqrt(200 / (2 * rho_for("1/2", "1e-6"))), rel=1e-6)
+    assert method.estimate(visits)["noise_sd"] == pytest.approx(math.sqrt(200) / mu_for("1/2", "1e-6"), rel=1e-6)
 
 
 def crowds(extra: int, *, repeats: bool) -> list[Cells]:
@@ -101,22 +103,22 @@ def test_long_histories_cost_the_root_of_what_they_cost_in_number() -> None:
         "item_id": np.concatenate([rng.choice(300, 100, replace=False) for _ in range(1000)]),
     }
     data = dc.Interactions(frame, items=range(300))
-    noise = ClippedCounts.of(epsilon=1, delta="1e-6", norm_squared=100).estimate(data)["noise_sd"]
-    assert noise < ItemCounts.of(epsilon=1, cap=100).estimate(data)["noise_sd"] / 3
+    noise = ItemCounts(epsilon=1, delta="1e-6", cap=100).estimate(data)["noise_sd"]
+    assert noise < ItemCounts(epsilon=1, cap=100).estimate(data)["noise_sd"] / 3
 
 
-@pytest.mark.parametrize("wrong", [{"norm_squared": 0}, {"delta": 0}, {"item_share": 1}, {"epsilon": 0}])
+@pytest.mark.parametrize("wrong", [{"cap": 0}, {"delta": 1}, {"item_share": 1}, {"epsilon": 0}])
 def test_mistakes_cost_nothing(visits, tmp_path: Path, wrong) -> None:
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(visits, epsilon=1, delta="1e-6", unit="user")
-    settings = {**BUDGET, "norm_squared": 9, **wrong}
+    settings = {**BUDGET, "cap": 9, **wrong}
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        ClippedCounts.of(**settings).release(visits, ledger=ledger)
+        ItemCounts(**settings).release(visits, ledger=ledger)
     assert ledger.statement(visits).entries == ()
 
 
 def test_the_ledger_is_charged(visits, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(visits, epsilon=1, delta="1e-6", unit="user")
-    release = ClippedCounts.of(**BUDGET, norm_squared=9).release(visits, ledger=ledger)
+    release = ItemCounts(**BUDGET, cap=9).release(visits, ledger=ledger)
     assert release.id in str(ledger.statement(visits).to_json())

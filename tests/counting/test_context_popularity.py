@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.counting import ContextPopularity, ItemCounts, item_counts
+from discreet.counting import ContextPopularity, ItemCounts
 from discreet.errors import PrivacyError, ReleaseError, UsageError
-from discreet.recommender import Recommender, load_model
+from discreet.models.recommender import Recommender, load_model
 from discreet.testing.models import RecommenderConformance, two_tastes
 
 LARGE = 10**9
@@ -140,15 +140,14 @@ def test_a_release_is_a_model_already(week, model, tmp_path: Path) -> None:
     assert loaded.recommend(context={"day": "sat"}).equals(model.recommend(context={"day": "sat"}))
     assert dc.Release.load(folder).id == model.release_.id  # the folder of a model is its release, too
     with pytest.raises(ReleaseError):
-        ContextPopularity.of_release(dc.counting.top_items(week, 1, epsilon=1))
+        ContextPopularity.of_release(dc.counting.TopItems(k=1, epsilon=1).release(week))
 
 
-def test_every_way_to_count_makes_a_model(week) -> None:
-    """Noise of one size, of two sizes, shared by neighbors or by groups, or set by the records: all are ranked."""
+def test_every_counting_method_makes_a_model(week) -> None:
+    """Noise of each count, shared by neighbors in the catalog or by groups: all are ranked."""
     ways: dict[str, dict[str, Any]] = {
-        "clipped": {"delta": "1e-6"},
+        "weighted": {"delta": "1e-6"},
         "hybrid": {},
-        "head-tail": {"settings": {"head": 1, "head_cap": 5, "tail_cap": 5}},
         "dft": {},
         "gs": {"settings": {"width": 1}},
         "sra": {},
@@ -162,17 +161,17 @@ def test_every_way_to_count_makes_a_model(week) -> None:
 
 def test_a_delta_counts_by_length(week) -> None:
     model = ContextPopularity(epsilon=1, delta="1e-6", cap=7).fit(week)
-    assert model.release_.parameters["method"] == "clipped"
-    assert model.release_.parameters["norm_squared"] == "7"
+    assert model.release_.guarantee.loss.kind == "gaussian"
+    assert model.release_.parameters["cap"] == 7
     assert ContextPopularity(epsilon=1).fit(week).release_.parameters["cap"] == 30
 
 
 def test_expected_counts_find_more_than_either_alone(fixed_bits) -> None:
     visits = dc.synthetic.checkins(users=600, items=120, seed=3)
-    exact = ContextPopularity.of_release(item_counts(visits, epsilon=10**6, cap=10, contexts=["weekday"]))
+    exact = ContextPopularity.of_release(ItemCounts(epsilon=10**6, cap=10).release(visits, contexts=["weekday"]))
     found = {"edges": 0, "marginal": 0, "expected": 0}
     for _ in range(6):
-        release = ItemCounts.of(epsilon=3, cap=10).release(visits, contexts=["weekday"])
+        release = ItemCounts(epsilon=3, cap=10).release(visits, contexts=["weekday"])
         model = ContextPopularity.of_release(release)
         cube = release.table("edges")["count"].to_numpy().reshape(-1, 7)
         for place, day in enumerate(model.contexts_[0].values):

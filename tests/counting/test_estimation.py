@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.counting import top_items
+from discreet.counting import ItemCounts, TopItems
 from discreet.counting.cells import Cells
-from discreet.counting.clipped_counts import ClippedCounts
 from discreet.counting.estimation import expected_counts, expected_edges, expected_items
 from discreet.errors import ReleaseError
 
@@ -74,7 +73,7 @@ def test_edges_that_differ_stay_different() -> None:
 def test_the_expected_counts_of_a_release(fixed_bits: None) -> None:
     films = dc.synthetic.films(users=400, items=60, seed=3)
     cells = Cells.of(films, ["weekday"])
-    release = ClippedCounts.of(epsilon=1, delta="1e-6", norm_squared=20).release(films, contexts=["weekday"])
+    release = ItemCounts(epsilon=1, delta="1e-6", cap=20).release(films, contexts=["weekday"])
     items, edges = expected_counts(release)
     assert edges is not None
     true = cells.totals("edges").reshape(60, 7)
@@ -86,4 +85,4 @@ def test_the_expected_counts_of_a_release(fixed_bits: None) -> None:
 def test_a_list_has_no_expected_counts() -> None:
     films = dc.synthetic.films(users=50, items=20, seed=3)
     with pytest.raises(ReleaseError, match="item counts"):
-        expected_counts(top_items(films, 3, epsilon=1))
+        expected_counts(TopItems(k=3, epsilon=1).release(films))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.counting import Finish, expected_counts, finish_counts, item_counts, top_items
+from discreet.counting import ItemCounts, TopItems, expected_counts, finish_counts
+from discreet.counting.consistency import nonnegative, nonnegative_rows
 from discreet.counting.context_popularity import ContextPopularity
 from discreet.counting.estimation import counts_of
-from discreet.counting.fusion import nonnegative, nonnegative_rows
-from discreet.counting.item_counts import ItemCounts
+from discreet.counting.finishing import Finish
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.charging import sandbox
 
@@ -21,7 +21,7 @@ DAYS = ["day=dry,wet"]
 
 @pytest.fixture
 def noisy(visits, fixed_bits) -> dc.Release:
-    return item_counts(visits, epsilon="1/10", cap=10, contexts=DAYS)
+    return ItemCounts(epsilon="1/10", cap=10).release(visits, contexts=DAYS)
 
 
 @pytest.mark.parametrize("total", [None, 250])
@@ -68,9 +68,7 @@ def test_it_is_the_same_promise_and_says_what_was_done(noisy, tmp_path: Path) ->
 def test_finished_at_once_is_what_the_ledger_knows(visits, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "book.db")
     ledger.open(visits, epsilon=1, unit="user")
-    release = ItemCounts.of(epsilon=1, cap=5).release(
-        visits, contexts=DAYS, finish=Finish.of("nonnegative"), ledger=ledger
-    )
+    release = ItemCounts(epsilon=1, cap=5).release(visits, contexts=DAYS, finish=Finish("nonnegative"), ledger=ledger)
     assert release.parameters["finish"] == {"kind": "nonnegative"}
     assert ledger.account_of_release(release.id) is not None
     assert ledger.statement(visits).spent.epsilon == 1
@@ -86,13 +84,13 @@ def test_finished_counts_are_taken_as_they_are(noisy) -> None:
 
 def test_what_was_made_in_a_sandbox_stays_there(visits, tmp_path: Path) -> None:
     with sandbox():
-        release = item_counts(visits, epsilon=1, cap=1)
+        release = ItemCounts(epsilon=1, cap=1).release(visits)
     with pytest.raises(ReleaseError, match="sandbox"):
         finish_counts(release, "nonnegative").save(tmp_path / "out")
 
 
 def test_mistakes(visits, noisy) -> None:
-    with pytest.raises(UsageError, match="nonnegative, expected"):
+    with pytest.raises(UsageError, match="'nonnegative', 'expected'"):
         finish_counts(noisy, "tidy")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="total"):
         finish_counts(noisy, "expected", total=5)
@@ -100,4 +98,4 @@ def test_mistakes(visits, noisy) -> None:
         with pytest.raises(UsageError, match="total"):
             finish_counts(noisy, "nonnegative", total=wrong)
     with pytest.raises(ReleaseError, match="no item counts"):
-        finish_counts(top_items(visits, 1, epsilon=1), "expected")
+        finish_counts(TopItems(k=1, epsilon=1).release(visits), "expected")

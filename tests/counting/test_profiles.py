@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.counting import Profile
-from discreet.counting.profiles import Outlook, expected_precision, level_where, survival
+from discreet.counting.profiles import Expectation, expected_precision, level_where, survival
 from discreet.errors import UsageError
 
 SPREAD = {"gumbel": math.pi / math.sqrt(6), "laplace": math.sqrt(2), "gaussian": 1.0}
@@ -23,7 +23,7 @@ def test_expected_precision_is_what_simulation_finds(law, scale: float) -> None:
     for k in (10, 50):
         noise = draw(scale=scale, size=(500, truth.size))
         best = np.argpartition(-(truth + noise), k, axis=1)[:, :k]
-        found = Outlook(truth).precision(k, law, SPREAD[law] * scale)
+        found = Expectation(truth).precision(k, law, SPREAD[law] * scale)
         assert found == pytest.approx((best < k).mean(), abs=0.03)
 
 
@@ -40,9 +40,9 @@ def test_survival_is_that_of_the_law(law) -> None:
 
 def test_an_item_that_is_counted_by_chance() -> None:
     """One item of two is counted half of the time: without noise it is first then."""
-    outlook = Outlook(np.array([10.0, 5.0]), chance=np.array([0.5, 1.0]))
-    assert outlook.precision(1, "laplace", 0.01) == pytest.approx(0.5, abs=1e-3)
-    assert outlook.error(np.array([10.0, 5.0]), 2.0) == pytest.approx((100 / 2) / 2 + 4)
+    expectation = Expectation(np.array([10.0, 5.0]), chance=np.array([0.5, 1.0]))
+    assert expectation.precision(1, "laplace", 0.01) == pytest.approx(0.5, abs=1e-3)
+    assert expectation.error(np.array([10.0, 5.0]), 2.0) == pytest.approx((100 / 2) / 2 + 4)
 
 
 def test_every_list_of_all_items_is_right() -> None:

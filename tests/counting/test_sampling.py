@@ -10,7 +10,8 @@ import pytest
 from discreet.counting import sampling
 from discreet.counting.cells import Cells
 from discreet.counting.sampling import best_records, random_records
-from discreet.counting.sampling_kernels import _nth_highest
+from discreet.counting.sampling_kernels import _nth_smallest
+from discreet.data.interactions import Interactions
 
 
 def cells_of(sizes: list[int], item: np.ndarray | None = None, n_items: int = 10_000) -> Cells:
@@ -89,25 +90,31 @@ def test_selection_finds_what_sorting_finds(kind: str) -> None:
         "organ pipe": np.concatenate([np.arange(100), np.arange(101)[::-1]]),
     }[kind].astype(np.int64)
     for n in (1, 2, 100, 200, 201):
-        assert _nth_highest(values.copy(), n) == np.sort(values)[-n]
+        assert _nth_smallest(values, n) == np.sort(values)[n - 1]
 
 
 def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch, fixed_bits) -> None:
-    """Random words come in blocks; the same bits in blocks of any size give the same choice."""
+    """Records are hashed in blocks; with the same key blocks of any size give the same choice."""
     cells = cells_of([50, 3, 700, 20, 0, 41])
     masks = []
     for most in (1, 25, 2**22):
         fixed_bits(11)
-        monkeypatch.setattr(sampling, "MOST_WORDS", most)
+        monkeypatch.setattr(sampling, "MOST_RECORDS", most)
         masks.append(random_records(cells, 10))
     assert (masks[0] == masks[1]).all()
     assert (masks[1] == masks[2]).all()
 
 
 def test_other_users_do_not_matter(fixed_bits) -> None:
-    """The first user's choice is the same whoever comes after."""
-    fixed_bits(5)
-    alone = random_records(cells_of([30]), 4)
-    fixed_bits(5)
-    among = random_records(cells_of([30, 10, 900]), 4)
-    assert (among[:30] == alone).all()
+    """A user's choice is the same whoever comes before or after, and however the records came."""
+    rows = [("m", f"i{n % 9}") for n in range(30)]
+    others = [("a", f"i{n}") for n in range(9)] + [("z", f"i{n % 3}") for n in range(40)]
+    catalog = [f"i{n}" for n in range(9)]
+    chosen = []
+    for given in (rows, others[:3] + rows, rows[::-1] + others, others + rows):
+        fixed_bits(5)
+        cells = Cells.of(Interactions(given, items=catalog, duplicates="keep"))
+        mine = random_records(cells, 4) & (cells.user == [len({g[0] for g in given if g[0] < "m"})])
+        chosen.append(sorted(cells.item[mine].tolist()))
+    assert all(one == chosen[0] for one in chosen)
+    assert len(chosen[0]) == 4

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.common import replacing
 from discreet.counting import StreamingBound
 from discreet.errors import ReleaseError
 
@@ -56,9 +57,8 @@ def test_a_crash_while_saving_leaves_the_state_before(tmp_path: Path, monkeypatc
     stream.add([("u", "a")])
     folder = stream.save(tmp_path / "state")
     stream.add([("u", "b")])
-    for broken in (os, Path):
+    for broken, name in ((os, "fsync"), (replacing, "exchange")):
         with monkeypatch.context() as patched:
-            name = "fsync" if broken is os else "replace"
 
             def fails(*arguments: object) -> None:
                 raise OSError(28, "No space left on device")
@@ -77,7 +77,7 @@ def test_damaged_and_foreign_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     stream = StreamingBound(1, items=ITEMS)
     stream.add([("u", "a")])
-    with pytest.raises(ReleaseError, match="no state"):
+    with pytest.raises(ReleaseError, match="not wholly a state"):
         stream.save(tmp_path)
     folder = stream.save(tmp_path / "state")
     records = next(folder.glob("records-*.arrow"))

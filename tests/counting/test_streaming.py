@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,11 +14,10 @@ import pytest
 from scipy.stats import chisquare
 
 import discreet as dc
-from discreet.counting import StreamingBound, item_counts
+from discreet.counting import ItemCounts, StreamingBound, streaming
 from discreet.counting.cells import Cells
 from discreet.counting.sampling import best_records
 from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
-from discreet.privacy import entropy
 from discreet.privacy.bounding import cap_records
 
 ITEMS = list("abcde")
@@ -25,6 +25,31 @@ ITEMS = list("abcde")
 
 def held(stream: StreamingBound) -> tuple[str, ...]:
     return tuple(sorted(stream.records().to_frame()["item_id"]))
+
+
+COPIES = 400
+
+
+def copies(records: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The records of many groups of users that do the same: each of them is a draw of its own."""
+    return [(f"{user}{copy}", item) for copy in range(COPIES) for user, item in records]
+
+
+def outcomes_of(drawn: Iterable[tuple[str, str]]) -> Counter[tuple[str, ...]]:
+    """What was kept of each of the copies."""
+    kept: dict[str, list[str]] = {}
+    for user, item in drawn:
+        kept.setdefault(user[1:], []).append(item)
+    assert len(kept) == COPIES
+    return Counter(tuple(sorted(items)) for items in kept.values())
+
+
+def streamed(stream: StreamingBound, records: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What a stream keeps of the copies, in batches of three records of each."""
+    many = copies(records)
+    for begin in range(0, len(records), 3):
+        stream.add([one for place, one in enumerate(many) if begin <= place % len(records) < begin + 3])
+    return stream.records().to_frame().select("user_id", "item_id").rows()
 
 
 def law(make, batches: list[list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], Fraction]:
@@ -35,7 +60,9 @@ def law(make, batches: list[list[tuple[str, str]]], monkeypatch: pytest.MonkeyPa
     for order in orders:
         keys = iter(order)
         monkeypatch.setattr(
-            entropy, "random_words", lambda n, keys=keys: np.array(list(itertools.islice(keys, n)), dtype=np.uint64)
+            streaming,
+            "numbered",
+            lambda users, words, keys=keys: np.array(list(itertools.islice(keys, users.size)), dtype=np.uint64),
         )
         stream = make()
         for batch in batches:
@@ -82,25 +109,17 @@ def test_stream_and_batch_of_popular_records_have_one_law(counts, fixed_bits) ->
     """HPA's own choice, and the stream's, against the exact law: repeats, ties, and counts below 0."""
     release = counts(a=4, b=4, c=7, d=-1, e=-3)
     records = [("u", item) for item in "aabde"] + [("v", item) for item in "cde"]
-    cells = Cells.of(dc.Interactions(records, items=ITEMS, duplicates="keep"))
-    score = np.array([4, 4, 7, 0, 0])
     exact = Counter(tuple(sorted((*two, "c", other))) for two in itertools.combinations("aab", 2) for other in "de")
     outcomes = sorted(exact)
     expected = np.array([exact[outcome] for outcome in outcomes], dtype=float)
-
-    def streamed() -> tuple[str, ...]:
-        stream = StreamingBound(2, choice="popularity", popularity=release)
-        for begin in (0, 3, 6):
-            stream.add(records[begin : begin + 3])
-        return held(stream)
-
-    def batch() -> tuple[str, ...]:
-        return tuple(sorted(ITEMS[item] for item in cells.keep(best_records(cells, 2, score)).item))
-
-    for draw in (streamed, batch):
-        seen = Counter(draw() for _ in range(240))
+    data = dc.Interactions(copies(records), items=ITEMS, duplicates="keep")
+    cells, users = Cells.of(data), data.users.ids()
+    kept = cells.keep(best_records(cells, 2, np.array([4, 4, 7, 0, 0])))
+    batch = [(users[user], ITEMS[item]) for user, item in zip(kept.user, kept.item, strict=True)]
+    for drawn in (streamed(StreamingBound(2, choice="popularity", popularity=release), records), batch):
+        seen = outcomes_of(drawn)
         assert set(seen) <= set(outcomes)
-        assert chisquare([seen[o] for o in outcomes], 240 * expected / expected.sum()).pvalue > 1e-6
+        assert chisquare([seen[o] for o in outcomes], COPIES * expected / expected.sum()).pvalue > 1e-6
 
 
 def test_a_biased_reservoir_is_caught(monkeypatch) -> None:
@@ -118,23 +137,17 @@ def test_a_biased_reservoir_is_caught(monkeypatch) -> None:
 def test_stream_and_batch_have_one_law(fixed_bits) -> None:
     """Real bits, repeats and two users: samples of both against each other's exact law."""
     records = [("u", item) for item in "aabcd"] + [("v", "e")]
-    data = dc.Interactions(records, items=ITEMS, duplicates="keep")
-    pairs = list(itertools.combinations("aabcd", 2))
-    exact = Counter(tuple(sorted((*pair, "e"))) for pair in pairs)
+    exact = Counter(tuple(sorted((*pair, "e"))) for pair in itertools.combinations("aabcd", 2))
     outcomes = sorted(exact)
     expected = np.array([exact[outcome] for outcome in outcomes], dtype=float)
-    for draw in (lambda: _streamed(records), lambda: cap_records(data, 2).records):
-        seen = Counter(tuple(sorted(draw().to_frame()["item_id"])) for _ in range(300))
+    batch = cap_records(dc.Interactions(copies(records), items=ITEMS, duplicates="keep"), 2).records.to_frame()
+    for drawn in (
+        streamed(StreamingBound(2, items=ITEMS), records),
+        batch.select("user_id", "item_id").rows(),
+    ):
+        seen = outcomes_of(drawn)
         assert set(seen) <= set(outcomes)
-        observed = [seen[outcome] for outcome in outcomes]
-        assert chisquare(observed, 300 * expected / expected.sum()).pvalue > 1e-6
-
-
-def _streamed(records: list[tuple[str, str]]) -> dc.Interactions:
-    stream = StreamingBound(2, items=ITEMS)
-    for begin in (0, 3):
-        stream.add(records[begin : begin + 3])
-    return stream.records()
+        assert chisquare([seen[o] for o in outcomes], COPIES * expected / expected.sum()).pvalue > 1e-6
 
 
 def test_merged_streams_are_one_stream(monkeypatch) -> None:
@@ -228,23 +241,23 @@ def test_a_stream_has_one_account(tmp_path: Path) -> None:
     stream.add([("u", "a"), ("v", "b")])
     monday = stream.records()
     ledger.open(monday, epsilon=1, unit="user")
-    item_counts(monday, epsilon="1/2", cap=2, ledger=ledger)
+    ItemCounts(epsilon="1/2", cap=2).release(monday, ledger=ledger)
     stream.save(tmp_path / "state")
     stream = StreamingBound.resume(tmp_path / "state")
     stream.add([("u", "c"), ("w", "d")])
     tuesday = stream.records()
     assert tuesday.fingerprint != monday.fingerprint
-    item_counts(tuesday, epsilon="1/2", cap=2, ledger=ledger)
+    ItemCounts(epsilon="1/2", cap=2).release(tuesday, ledger=ledger)
     assert ledger.statement("visits").spent.epsilon == 1
     with pytest.raises(BudgetError):
-        item_counts(tuesday, epsilon="1/2", cap=2, ledger=ledger)
+        ItemCounts(epsilon="1/2", cap=2).release(tuesday, ledger=ledger)
 
 
 def test_without_a_catalog_nothing_is_released() -> None:
     stream = StreamingBound(2)
     stream.add([("u", "a")])
     with pytest.raises(PrivacyError):
-        item_counts(stream.records(), epsilon=1, cap=2)
+        ItemCounts(epsilon=1, cap=2).release(stream.records())
 
 
 @pytest.mark.parametrize(
@@ -268,7 +281,7 @@ def test_impossible_popularity(counts) -> None:
         StreamingBound(1, choice="popularity", popularity=counts(a=1), items=["x"])
     shop = dc.Interactions([("u", "a")], items=ITEMS)
     with pytest.raises(ReleaseError):
-        StreamingBound(1, choice="popularity", popularity=dc.counting.top_items(shop, 1, epsilon=1))
+        StreamingBound(1, choice="popularity", popularity=dc.counting.TopItems(k=1, epsilon=1).release(shop))
 
 
 @pytest.mark.parametrize(
@@ -288,12 +301,20 @@ def test_a_batch_is_taken_whole_or_not_at_all(batch) -> None:
     assert held(stream) == ("a",)
 
 
+def test_a_day_on_which_nobody_came() -> None:
+    stream = StreamingBound(3, items=ITEMS, context=["device"], scale="1:5")
+    assert stream.records().scale is not None
+    stream.add(pl.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [4.0], "timestamp": [1], "device": ["tv"]}))
+    stream.add({"user_id": [], "item_id": [], "device": []})
+    assert stream.records().to_frame().rows() == [("u", "a", 4.0, 1, "tv")]
+
+
 def test_nothing_came_yet() -> None:
     stream = StreamingBound(3, items=ITEMS)
     assert len(stream) == 0
-    with pytest.raises(DataError, match="no records"):
-        stream.records()
+    assert stream.records().n_users == 0
     stream.add([])
+    assert stream.records().n_items == len(ITEMS)
     stream.add([("u", "a")])
     stream.add([])
     assert held(stream) == ("a",)

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.coupled import CIM, LMCS, CIMAccount, Coupling, RandomWorkload, cim, cim_account
-from discreet.coupled.cim_rounds import corrected_update, printed_update
-from discreet.coupled.coupled_cells import CoupledCells
-from discreet.coupled.workload import GRID
+from discreet.coupled import CIM, LMCS, Coupling
+from discreet.coupled.published import cim
+from discreet.coupled.published.cim import cim_account
+from discreet.coupled.published.cim_rounds import CIMAccount, corrected_update, printed_update
+from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError
 
@@ -61,8 +64,8 @@ def test_rounds_in_blocks_are_the_rounds_of_the_algorithm(
     cells = CoupledCells.of(table, coupling)
     noise = np.random.default_rng(1).laplace(0, 0.05, 300)
     noisy = workload.true_answers(table) / GRID / 300 + noise
-    method = CIM.of(epsilon=1, threshold="0.15", eta="0.5", update=update)
-    answers, updated, estimate = method._rounds(workload, noisy, cells)
+    method = CIM(epsilon=1, threshold="0.15", eta="0.5", update=update)
+    answers, updated, estimate = method._iterated(workload, noisy, cells)
     plain_answers, plain_updated, plain_estimate = plain_rounds(method, workload, noisy, cells)
     assert 3 < sum(plain_updated) < 250
     assert updated.tolist() == plain_updated
@@ -73,7 +76,7 @@ def test_rounds_in_blocks_are_the_rounds_of_the_algorithm(
 def test_a_release_has_answers_estimate_and_account(world: tuple[Table, Coupling], fixed_bits) -> None:
     table, coupling = world
     workload = RandomWorkload(table.domains, 200, seed=9)
-    release = CIM.of(epsilon=1).release(table, workload, coupling=coupling, allow_refuted=True)
+    release = CIM(epsilon=1).release(table, workload, coupling=coupling, allow_refuted=True)
     answers = release.table("answers")
     assert answers.height == 200
     assert set(answers["source"]) <= {"measured", "estimate"}
@@ -94,7 +97,7 @@ def test_with_the_right_update_and_a_small_step_it_learns(fixed_bits) -> None:
     workload = RandomWorkload(table.domains, 400, seed=3)
     truth, errors = table.histogram() / 1000, {}
     for update in ("printed", "corrected"):
-        method = CIM.of(epsilon=1000, threshold="0.02", eta="0.3", update=update)
+        method = CIM(epsilon=1000, threshold="0.02", eta="0.3", update=update)
         release = method.release(table, workload, allow_refuted=True)
         errors[update] = np.abs(release.array("histogram") / 1000 - truth).sum()
     uniform = np.abs(1 / 16 - truth).sum()
@@ -121,8 +124,8 @@ def test_the_noise_follows_the_coupled_sensitivity(world: tuple[Table, Coupling]
 
     table, coupling = world
     setting = QuerySetting.of(table, RandomWorkload(table.domains, 30, seed=9, kind="weighted"), coupling)
-    method = CIM.of(epsilon=1)
-    in_rows = LMCS.of(epsilon=1).scales(table, setting) / 30
+    method = CIM(epsilon=1)
+    in_rows = LMCS(epsilon=1).scales(table, setting) / 30
     assert method.scales(table, setting) == pytest.approx(in_rows / 300 / method.round_budget(64))
     assert in_rows.max() > 1.5
 
@@ -135,7 +138,7 @@ def test_mistakes_cost_nothing(world: tuple[Table, Coupling], tmp_path: Path, se
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(table, epsilon=5, unit="record/replace")
     with pytest.raises(UsageError):
-        CIM.of(**{"epsilon": 1, **settings}).release(
+        CIM(**{"epsilon": 1, **settings}).release(
             table, RandomWorkload(table.domains, 3, seed=1), ledger=ledger, allow_refuted=True
         )
     assert ledger.statement(table).entries == ()
@@ -146,7 +149,7 @@ def test_the_ledger_names_it_and_adds_nothing_up(world: tuple[Table, Coupling], 
     table, _ = world
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(table, epsilon=5, unit="record/replace")
-    CIM.of(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), ledger=ledger, allow_refuted=True)
+    CIM(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), ledger=ledger, allow_refuted=True)
     assert [entry.mechanism for entry in ledger.statement(table).refuted] == ["cim"]
     assert ledger.statement(table).spent.epsilon == 0
 
@@ -154,29 +157,29 @@ def test_the_ledger_names_it_and_adds_nothing_up(world: tuple[Table, Coupling], 
 def test_too_many_couplings_are_found_before_anything_is_charged() -> None:
     table = Table({"day": [0] * 6000}, domains={"day": range(2)})
     workload = RandomWorkload(table.domains, 3, seed=1)
-    for method in (CIM.of(epsilon=1), LMCS.of(epsilon=1)):
+    for method in (CIM(epsilon=1), LMCS(epsilon=1)):
         with pytest.raises(UsageError, match="pairs of rows"):
-            method.guarantee(table, workload, coupling=Coupling.by_attribute(table, "day"))
+            method.plan(table, workload, coupling=Coupling.by_attribute(table, "day"))
 
 
 def test_one_cell_is_too_few() -> None:
     table = Table({"day": [0, 0]}, domains={"day": range(1)})
     with pytest.raises(UsageError, match="single cell"):
-        CIM.of(epsilon=1).guarantee(table, RandomWorkload(table.domains, 3, seed=1))
+        CIM(epsilon=1).plan(table, RandomWorkload(table.domains, 3, seed=1))
 
 
 def test_it_refuses_without_being_told_twice(world: tuple[Table, Coupling]) -> None:
     table, coupling = world
     workload = RandomWorkload(table.domains, 3, seed=1)
-    method = CIM.of(epsilon=1)
-    assert "one round has ε₀ = 4.242 and ε is 1" in method.guarantee(table, workload, coupling=coupling).basis
+    method = CIM(epsilon=1)
+    assert "one round has ε₀ = 4.242 and ε is 1" in method.plan(table, workload, coupling=coupling).guarantee.basis
     with pytest.raises(PrivacyError, match="allow_refuted"):
         method.release(table, workload, coupling=coupling)
 
 
 def test_only_cim_keeps_an_account(world: tuple[Table, Coupling]) -> None:
     table, _ = world
-    release = LMCS.of(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), allow_refuted=True)
+    release = LMCS(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), allow_refuted=True)
     with pytest.raises(UsageError, match="lm-cs keeps no account"):
         cim_account(release)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.coupled import HistogramRelease, consistent_tree, onto_simplex, raked, random_queries, synthetic_rows
+from discreet.coupled import HistogramRelease, random_queries, synthetic_rows
+from discreet.coupled.histograms.consistency import iterative_proportional_fit, onto_simplex
 from discreet.data import CategoricalDomain, IntegerDomain, Table
 from discreet.errors import UsageError
 
@@ -44,7 +43,7 @@ def test_a_projection_of_nonsense_is_refused() -> None:
 def test_raking_reaches_both_sums() -> None:
     generator = np.random.default_rng(2)
     table, rows, columns = generator.random((4, 3)) * 10, np.array([1.0, 2, 3, 4]), np.array([5.0, 4, 1])
-    scaled = raked(table, rows, columns)
+    scaled = iterative_proportional_fit(table, rows, columns)
     assert np.allclose(scaled.sum(axis=1), rows, atol=1e-4)
     assert np.allclose(scaled.sum(axis=0), columns, atol=1e-9)
     # Odds ratios, the dependence of a table, are left alone.
@@ -52,32 +51,10 @@ def test_raking_reaches_both_sums() -> None:
     assert before == pytest.approx(after)
 
 
-def test_a_row_of_zeros_can_be_raked() -> None:
-    scaled = raked(np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+def test_a_row_of_zeros_can_be_iterative_proportional_fit() -> None:
+    scaled = iterative_proportional_fit(np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
     assert np.isfinite(scaled).all()
     assert np.allclose(scaled.sum(axis=0), 2)
-
-
-@pytest.mark.parametrize("branching", [2, 3])
-def test_a_consistent_tree_is_least_squares(branching: int) -> None:
-    generator = np.random.default_rng(3)
-    noisy = [generator.normal(size=branching**depth) for depth in range(4)]
-    leaves = branching**3
-    matrix = np.concatenate(
-        [np.repeat(np.eye(branching**depth), leaves // branching**depth, axis=1) for depth in range(4)]
-    )
-    best = np.linalg.lstsq(matrix, np.concatenate(noisy), rcond=None)[0]
-    found = consistent_tree(noisy, branching)
-    assert np.allclose(found[-1], best)
-    for parents, children in pairwise(found):
-        assert np.allclose(parents, children.reshape(-1, branching).sum(axis=1))
-
-
-def test_a_tree_of_another_shape_is_refused() -> None:
-    with pytest.raises(UsageError, match="level 1"):
-        consistent_tree([np.zeros(1), np.zeros(3)], 2)
-    with pytest.raises(UsageError):
-        consistent_tree([np.zeros(1)], 1)
 
 
 def test_synthetic_rows_follow_the_histogram(fixed_bits: object) -> None:
@@ -92,7 +69,7 @@ def test_synthetic_rows_follow_the_histogram(fixed_bits: object) -> None:
 
 def test_synthetic_rows_come_from_a_release(fixed_bits: object) -> None:
     table = Table({"a": [0, 1, 1, 2]}, domains={"a": range(3)})
-    release = HistogramRelease.of(epsilon=10).release(table, random_queries(table, 1, seed=1))
+    release = HistogramRelease(epsilon=10).release(table, random_queries(table, 1, seed=1))
     assert len(synthetic_rows(release, table.domains)) == 4
     assert len(synthetic_rows(release, table.domains, rows=0)) == 0
 

@@ -64,17 +64,6 @@ def test_equal_attributes_are_public_only_where_that_is_declared(survey: Table) 
     assert both.largest == 1
 
 
-def test_intervals_of_time(survey: Table) -> None:
-    coupling = Coupling.by_time(survey, "hour", width=10)
-    assert coupling.groups.tolist() == [0, 0, 0, 1, 1, 2]
-    assert not coupling.public
-    assert Coupling.by_time(survey, "hour", width=10, start=5, public=True).groups.tolist() == [0, 1, 1, 1, 2, 2]
-    with pytest.raises(UsageError, match="no time"):
-        Coupling.by_time(survey, "flu", width=10)
-    with pytest.raises(UsageError, match="width = 0"):
-        Coupling.by_time(survey, "hour", width=0)
-
-
 @pytest.mark.parametrize("attributes", ["age", ["flu", "flu"], []])
 def test_attributes_that_are_none(survey: Table, attributes) -> None:
     with pytest.raises(UsageError):
@@ -194,7 +183,7 @@ def test_a_file_without_degrees_couples_fully(survey: Table, tmp_path: Path) -> 
 
 def test_a_bad_row_of_a_file_without_lines_is_named(survey: Table, tmp_path: Path) -> None:
     pl.DataFrame({"row": [0, 2], "other": [1, 9]}).write_parquet(tmp_path / "graph.parquet")
-    with pytest.raises(DataError, match="row 1: there is no such row; the table has 6") as caught:
+    with pytest.raises(DataError, match=r"row 1, .*there is no such row; the table has 6") as caught:
         Coupling.from_graph(survey, tmp_path / "graph.parquet", public=True)
     assert (caught.value.column, caught.value.value) == ("other", 9)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.coupled import Coupling, degrees
+from discreet.coupled import Coupling
+from discreet.coupled.couplings import degrees
 from discreet.data import IntegerDomain, Table
 from discreet.errors import UsageError
 
@@ -37,13 +38,6 @@ def test_pearson(table: Table, monkeypatch: pytest.MonkeyPatch, block: int) -> N
     assert coupling.threshold == 0.6
 
 
-def test_pearson_of_standardized_values(table: Table) -> None:
-    values = np.stack([table.codes[name] for name in "abcd"], axis=1).astype(float)
-    values = (values - values.mean(axis=0)) / values.std(axis=0)
-    found = Coupling.pearson(table, list("abcd"), standardize=True, threshold=0.8).degrees.toarray()
-    assert found == pytest.approx(plain(np.corrcoef(values), 0.8), abs=1e-12)
-
-
 def test_rows_without_variation_correlate_with_none() -> None:
     table = Table({"a": [1, 2, 3], "b": [1, 4, 6], "c": [1, 6, 9]}, domains=dict.fromkeys("abc", range(10)))
     assert Coupling.pearson(table).degrees.toarray().round(9)[0].tolist() == [1, 0, 0]
@@ -73,19 +67,6 @@ def test_divergence(table: Table) -> None:
     one = (profile[:, None] * np.log(profile[:, None] / profile[None])).sum(axis=2)
     found = Coupling.kl(table, list("abcd"), threshold=0.9).degrees.toarray()
     assert found == pytest.approx(plain(np.exp(-(one + one.T) / 2), 0.9), abs=1e-9)
-
-
-def test_partners_are_chosen_by_both(table: Table) -> None:
-    full = np.abs(Coupling.pearson(table, list("abcd")).degrees.toarray()) - np.eye(60)
-    kept = Coupling.pearson(table, list("abcd"), partners=3)
-    assert kept.largest <= 4
-    matrix = kept.degrees.toarray() - np.eye(60)
-    assert (matrix == matrix.T).all()
-    for i, j in zip(*np.nonzero(matrix), strict=True):
-        assert (full[i] > full[i, j] + 1e-12).sum() < 3
-        assert (full[j] > full[i, j] + 1e-12).sum() < 3
-    with pytest.raises(UsageError, match="partners"):
-        Coupling.pearson(table, partners=0)
 
 
 def test_what_cannot_be_done_is_refused(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,15 +18,17 @@ from discreet.coupled import (
     all_marginals,
     random_queries,
 )
-from discreet.coupled.budgets import Budget
-from discreet.coupled.forests import ForestPlan
-from discreet.coupled.histograms import independent_model
+from discreet.coupled.histograms.forests import ForestPlan
+from discreet.coupled.histograms.release import independent_model
 from discreet.coupled.query_method import QuerySetting
 from discreet.data import Table, synthetic
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.losses import Pure
+from discreet.privacy.losses import Concentrated, Pure
+from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
+from discreet.privacy.normal import NormalMechanism
 
 METHODS = [HistogramRelease, ShrunkHistogram, TreeMarginals]
 
@@ -54,7 +56,7 @@ def test_answers_are_those_of_one_possible_histogram(
     method: Any, delta: Any, survey: Table, fixed_bits: object
 ) -> None:
     workload = all_marginals(survey, 1)
-    release = method.of(1, delta=delta).release(survey, workload, coupling=Coupling.by_group(survey))
+    release = method(1, delta=delta).release(survey, workload, coupling=Coupling.by_group(survey))
     histogram = release.array("histogram")
     assert histogram.min() >= 0
     assert histogram.sum() == pytest.approx(len(survey))
@@ -65,8 +67,8 @@ def test_answers_are_those_of_one_possible_histogram(
 @pytest.mark.parametrize("method", METHODS)
 def test_the_promise_is_known_before_and_charged(method: Any, survey: Table, tmp_path: Any) -> None:
     workload = random_queries(survey, 3, seed=1)
-    asked = method.of(epsilon="1/2")
-    promise = asked.guarantee(survey, workload)
+    asked = method(epsilon="1/2")
+    promise = asked.plan(survey, workload).guarantee
     assert promise.loss == Pure(Fraction(1, 2))
     assert promise.unit.code == "record/replace"
     ledger = Ledger(tmp_path / "book.db")
@@ -82,12 +84,11 @@ class Spent:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.amounts: list[Fraction] = []
-        for name in ("pick", "pick_many"):
+        for name in ("for_best", "for_top"):
             original = getattr(Budget, name)
             monkeypatch.setattr(Budget, name, self._recording(original))
-        from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
-
-        for mechanism, field in ((LaplaceMechanism, "epsilon"), (GaussianMechanism, "rho")):
+        fields = {LaplaceMechanism: "epsilon", GaussianMechanism: "rho", NormalMechanism: "mu_squared"}
+        for mechanism, field in fields.items():
             monkeypatch.setattr(mechanism, "release", self._releasing(mechanism.release, field))
 
     def _recording(self, original: Any) -> Any:
@@ -114,13 +115,15 @@ def test_what_is_spent_adds_up_exactly(
     """On every way that the public numbers and the look at the largest cell can choose."""
     spent = Spent(monkeypatch)
     table = twins()
-    method.of(epsilon, delta=delta).release(table, random_queries(table, 2, seed=1))
-    assert sum(spent.amounts) == Budget.of(epsilon, delta).amount
+    release = method(epsilon, delta=delta).release(table, random_queries(table, 2, seed=1))
+    budget = Budget(epsilon, delta, selects=isinstance(release.guarantee.loss, Concentrated))
+    assert sum(spent.amounts) == budget.amount
+    assert release.guarantee.loss == budget.loss
 
 
 def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fixed_bits: object) -> None:
     table = twins()
-    release = TreeMarginals.of(4).release(table, all_marginals(table, 2))
+    release = TreeMarginals(4).release(table, all_marginals(table, 2))
     pairs = {frozenset(row) for row in release.table("pairs").iter_rows()}
     assert {frozenset("ab"), frozenset("cd")} <= pairs
     assert error(table, release) < 0.05 * float((table.histogram() ** 2).sum())
@@ -129,7 +132,7 @@ def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fix
 def test_less_budget_measures_less() -> None:
     table = twins()
     setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
-    plans = [ForestPlan.of(setting, Budget.of(epsilon)) for epsilon in ("1/200", "1/20", "1/5", 4)]
+    plans = [ForestPlan.of(setting, Budget(epsilon)) for epsilon in ("1/200", "1/20", "1/5", 4)]
     counted = [(plan.pairs, plan.singles) for plan in plans]
     assert counted == sorted(counted)
     assert counted[0] == (0, 1)
@@ -147,10 +150,10 @@ def test_shrunk_beats_plain_even_and_mwem(survey: Table, fixed_bits: object) -> 
         return float(np.mean([(run.to_numpy() - truth) ** 2 for run in runs]))
 
     for epsilon, coupling in (("1/2", None), (1, None), (2, Coupling.by_group(survey))):
-        ours = mean_square(ShrunkHistogram.of(epsilon), coupling)
+        ours = mean_square(ShrunkHistogram(epsilon), coupling)
         assert ours < 0.97 * float(np.mean((even - truth) ** 2))
-        assert ours < mean_square(HistogramRelease.of(epsilon), coupling)
-        assert ours < mean_square(MWEM.of(epsilon, rounds=5), coupling)
+        assert ours < mean_square(HistogramRelease(epsilon), coupling)
+        assert ours < mean_square(MWEM(epsilon, rounds=5), coupling)
 
 
 def crowded(rows: int = 4000) -> Table:
@@ -191,7 +194,7 @@ def test_shrunk_is_never_far_behind_simpler_ways(
     workload = random_queries(table, 2, seed=1)
 
     def mean_error(method: Any) -> float:
-        return float(np.mean([error(table, method.of(epsilon).release(table, workload)) for _ in range(4)]))
+        return float(np.mean([error(table, method(epsilon).release(table, workload)) for _ in range(4)]))
 
     even = float(((table.histogram() - len(table) / table.n_cells) ** 2).sum())
     assert mean_error(ShrunkHistogram) < most * min([even, *(mean_error(other) for other in others)])
@@ -199,7 +202,7 @@ def test_shrunk_is_never_far_behind_simpler_ways(
 
 def test_rows_in_one_cell_are_found(fixed_bits: object) -> None:
     table = Table(dict.fromkeys("abcd", np.ones(2000, dtype=np.int64)), domains={name: range(8) for name in "abcd"})
-    release = ShrunkHistogram.of("1/10").release(table, random_queries(table, 2, seed=1))
+    release = ShrunkHistogram("1/10").release(table, random_queries(table, 2, seed=1))
     assert error(table, release) < 0.02 * 2000**2
     assert set(release.table("answers")["source"]) == {"cells"}
 
@@ -208,13 +211,12 @@ def test_public_numbers_alone_choose_the_way(survey: Table) -> None:
     """Other rows of the same number and domains have the same plan."""
     for epsilon, way in (("1/1000", "model"), ("1/10", "look"), (500, "cells")):
         plans = [
-            ShrunkHistogram.of(epsilon).estimate(table, random_queries(table, 2, seed=1))
-            for table in (crowded(), flat())
+            ShrunkHistogram(epsilon).estimate(table, random_queries(table, 2, seed=1)) for table in (crowded(), flat())
         ]
         assert plans[0] == plans[1]
         assert plans[0]["way"] == way
     one = Table({"a": [0, 1, 1]}, domains={"a": range(9)})
-    assert ShrunkHistogram.of(1).estimate(one, random_queries(one, 2, seed=1))["way"] == "cells"
+    assert ShrunkHistogram(1).estimate(one, random_queries(one, 2, seed=1))["way"] == "cells"
 
 
 def test_cells_expect_what_their_sums_say() -> None:
@@ -233,7 +235,7 @@ def test_one_attribute_and_two_work(rows: int, fixed_bits: object) -> None:
     for domains in ({"a": range(7)}, {"a": range(7), "b": range(7)}):
         table = Table(dict.fromkeys(domains, values), domains=domains)
         for method in METHODS:
-            release = method.of(1).release(table, random_queries(table, 2, seed=1))
+            release = method(1).release(table, random_queries(table, 2, seed=1))
             assert release.array("histogram").sum() == pytest.approx(rows)
 
 
@@ -241,7 +243,7 @@ def test_large_domains_take_seconds(fixed_bits: object) -> None:
     domains = {name: range(8) for name in "abcdefg"}  # 2^21 cells
     generator = np.random.default_rng(0)
     table = Table({name: generator.integers(0, 8, 20_000) for name in domains}, domains=domains)
-    release = ShrunkHistogram.of(1).release(table, all_marginals(table, 1))
+    release = ShrunkHistogram(1).release(table, all_marginals(table, 1))
     assert release.array("histogram").size == 2**21
 
 
@@ -251,19 +253,19 @@ def test_what_cannot_be_is_refused_before_the_charge(method: Any, survey: Table,
     ledger.open(survey, epsilon=2, unit="record/replace")
     workload = random_queries(survey, 2, seed=1)
     with pytest.raises(PrivacyError, match="secret"):
-        method.of(1).release(survey, workload, coupling=Coupling.similar(survey, ["city"]), ledger=ledger)
+        method(1).release(survey, workload, coupling=Coupling.similar(survey, ["city"]), ledger=ledger)
     wide = Table({name: [0] for name in "abcdefghi"}, domains={name: range(8) for name in "abcdefghi"})
     with pytest.raises(UsageError, match="cells"):
-        method.of(1).release(wide, all_marginals(wide, 1), ledger=ledger)
+        method(1).release(wide, all_marginals(wide, 1), ledger=ledger)
     with pytest.raises(UsageError):
-        method.of("1e-20").release(survey, workload, ledger=ledger)
+        method("1e-20").release(survey, workload, ledger=ledger)
     with pytest.raises(UsageError):
-        method.of(0)
+        method(0)
     assert ledger.statement(survey).left.epsilon == 2
 
 
 def test_a_budget_without_meaning_is_refused(survey: Table) -> None:
     with pytest.raises(UsageError, match="nothing secret"):
-        TreeMarginals.of(10**20).estimate(survey, random_queries(survey, 2, seed=1))
+        TreeMarginals(10**20).estimate(survey, random_queries(survey, 2, seed=1))
     # Where nothing is chosen, noise that is nearly always 0 can be drawn.
-    assert ShrunkHistogram.of(10**20).estimate(survey, random_queries(survey, 2, seed=1))["way"] == "cells"
+    assert ShrunkHistogram(10**20).estimate(survey, random_queries(survey, 2, seed=1))["way"] == "cells"

@@ -8,10 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.coupled import LMCS, LMGS, Coupling, RandomWorkload, queries_from_json
-from discreet.coupled.coupled_cells import CoupledCells
-from discreet.coupled.query_method import QuerySetting, single_sum
-from discreet.coupled.workload import GRID
+from discreet.coupled import LMCS, LMGS, Coupling, queries_from_json
+from discreet.coupled.bounds import all_sums
+from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.guarantees import Standing
@@ -30,7 +32,7 @@ def homes(*days: int) -> Table:
 
 def answers(table: Table, coupling: Coupling | None):
     setting = QuerySetting.of(table, queries_from_json(table, QUESTIONS), coupling)
-    return single_sum(setting.workload.true_answers(table), setting), setting
+    return all_sums(setting.workload.true_answers(table), setting)
 
 
 def group_loss(mechanism: LaplaceMechanism, *, coupled: bool) -> float:
@@ -39,7 +41,7 @@ def group_loss(mechanism: LaplaceMechanism, *, coupled: bool) -> float:
     sums = {}
     for days in itertools.product(range(2), repeat=3):
         table = homes(*days)
-        sums[days], _ = answers(table, Coupling.by_group(table) if coupled else None)
+        sums[days] = answers(table, Coupling.by_group(table) if coupled else None)
     pairs = {}
     for one, other in itertools.combinations(sums, 2):
         changed = {row for row in range(3) if one[row] != other[row]}
@@ -50,9 +52,7 @@ def group_loss(mechanism: LaplaceMechanism, *, coupled: bool) -> float:
 
 @pytest.mark.parametrize("coupled", [False, True])
 def test_lm_gs_keeps_its_promise_for_groups_and_for_rows(coupled: bool) -> None:
-    table = homes(0, 0, 0)
-    _, setting = answers(table, Coupling.by_group(table) if coupled else None)
-    mechanism = LMGS.of(epsilon=1)._mechanism(setting)
+    mechanism = LMGS(epsilon=1)._mechanism
     assert group_loss(mechanism, coupled=coupled) == pytest.approx(1.0)
     # The same test finds a tenth less noise.
     assert group_loss(LaplaceMechanism(mechanism.epsilon * Fraction(10, 9)), coupled=coupled) > 1.1
@@ -61,12 +61,12 @@ def test_lm_gs_keeps_its_promise_for_groups_and_for_rows(coupled: bool) -> None:
 def test_lm_gs_says_what_it_promises() -> None:
     table = homes(0, 1, 2)
     queries = queries_from_json(table, QUESTIONS)
-    promise = LMGS.of(epsilon="1/2").guarantee(table, queries, coupling=Coupling.by_group(table))
+    promise = LMGS(epsilon="1/2").plan(table, queries, coupling=Coupling.by_group(table)).guarantee
     assert promise.standing is Standing.PROVED
     assert promise.loss == Pure(Fraction(1, 2))
     assert promise.unit == Unit("group", "replace", 2)
-    assert LMGS.of(epsilon=1).guarantee(table, queries).unit == Unit("record", "replace")
-    facts = LMGS.of(epsilon="1/2").estimate(table, queries, coupling=Coupling.by_group(table))
+    assert LMGS(epsilon=1).plan(table, queries).guarantee.unit == Unit("record", "replace")
+    facts = LMGS(epsilon="1/2").estimate(table, queries, coupling=Coupling.by_group(table))
     assert facts["scale"] == 2 * 2 * 2
     assert facts["noise_sd"] == pytest.approx(8 * np.sqrt(2), rel=1e-3)
 
@@ -75,7 +75,7 @@ def test_lm_gs_measures(fixed_bits) -> None:
     """Noise of scale k·L/ε around the truth: 2000 answers, mean |noise| = scale."""
     table = homes(0, 1, 2)
     workload = RandomWorkload(table.domains, 2000, seed=1, kind="weighted")
-    release = LMGS.of(epsilon=100).release(table, workload, coupling=Coupling.by_group(table))
+    release = LMGS(epsilon=100).release(table, workload, coupling=Coupling.by_group(table))
     assert set(release.table("answers")["source"]) == {"measured"}
     noise = release.table("answers")["answer"].to_numpy() - workload.true_answers(table) / GRID
     assert np.abs(noise).mean() == pytest.approx(2 * 2000 / 100, rel=0.1)
@@ -86,18 +86,18 @@ def test_lm_gs_with_a_secret_coupling_is_refuted() -> None:
     secret = Coupling.by_attribute(table, "day")
     queries = queries_from_json(table, QUESTIONS)
     with pytest.raises(PrivacyError, match="looked up in the secret rows"):
-        LMGS.of(epsilon=1).release(table, queries, coupling=secret)
+        LMGS(epsilon=1).release(table, queries, coupling=secret)
     # The largest group of a secret coupling is a fact about the rows.
     with pytest.raises(PrivacyError, match="an estimate cannot use this coupling"):
-        LMGS.of(epsilon=1).estimate(table, queries, coupling=secret)
-    release = LMGS.of(epsilon=1).release(table, queries, coupling=secret, allow_refuted=True)
+        LMGS(epsilon=1).estimate(table, queries, coupling=secret)
+    release = LMGS(epsilon=1).release(table, queries, coupling=secret, allow_refuted=True)
     assert release.guarantee.standing is Standing.REFUTED
 
 
 def test_too_many_queries_for_the_noise_are_refused_before_the_charge() -> None:
     table = homes(0, 1, 2)
     with pytest.raises(UsageError, match="scales"):
-        LMGS.of(epsilon="1e-12").guarantee(table, queries_from_json(table, QUESTIONS))
+        LMGS(epsilon="1e-12").plan(table, queries_from_json(table, QUESTIONS))
 
 
 def test_lm_cs_takes_each_query_for_itself(fixed_bits) -> None:
@@ -106,8 +106,8 @@ def test_lm_cs_takes_each_query_for_itself(fixed_bits) -> None:
     queries = queries_from_json(table, [{"day": 0}, {"day": 1}, {"day": 2}])
     coupling = Coupling.by_group(table)
     setting = QuerySetting.of(table, queries, coupling)
-    assert LMCS.of(epsilon=3).scales(table, setting).tolist() == [2.0, 1.0, 0.0]
-    release = LMCS.of(epsilon=3).release(table, queries, coupling=coupling, allow_refuted=True)
+    assert LMCS(epsilon=3).scales(table, setting).tolist() == [2.0, 1.0, 0.0]
+    release = LMCS(epsilon=3).release(table, queries, coupling=coupling, allow_refuted=True)
     assert release.table("answers")["answer"][2] == 0.0
 
 
@@ -116,7 +116,7 @@ def test_lm_cs_draws_the_noise_it_says(fixed_bits) -> None:
     table = Table({"day": rng.integers(0, 20, 100)}, domains={"day": range(20)})
     coupling = Coupling.from_graph(table, [(0, 1, 0.5), (1, 2, -0.75)], public=True)
     workload = RandomWorkload(table.domains, 3000, seed=1, kind="weighted")
-    method = LMCS.of(epsilon=1)
+    method = LMCS(epsilon=1)
     scales = method.scales(table, QuerySetting.of(table, workload, coupling))
     assert scales == pytest.approx(CoupledCells.of(table, coupling).coupled_sensitivities(workload) * 3000)
     release = method.release(table, workload, coupling=coupling, allow_refuted=True)

@@ -7,17 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.coupled import (
-    Coupling,
-    RandomWorkload,
+from discreet.coupled import Coupling
+from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.published.sensitivities import (
     proved_group_sensitivity,
     proved_influence_sensitivity,
     published_coupled_sensitivity,
     published_global_sensitivity,
     published_record_sensitivities,
 )
-from discreet.coupled.coupled_cells import CoupledCells
-from discreet.coupled.workload import GRID
+from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError
 

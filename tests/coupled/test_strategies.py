@@ -11,15 +11,15 @@ import pytest
 from discreet.coupled import (
     Coupling,
     FixedStrategy,
-    ProductWorkload,
     marginals,
     prefix_sums,
     queries_from_json,
     random_queries,
     range_queries,
 )
-from discreet.coupled.axis_strategies import AxisStrategy
-from discreet.coupled.strategy_errors import AxisWeights, product_error
+from discreet.coupled.strategies.axes import AxisStrategy
+from discreet.coupled.strategies.errors import AxisWeights, product_error
+from discreet.coupled.workloads.product import ProductWorkload
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError
 
@@ -81,7 +81,7 @@ def test_the_foretold_error_is_that_of_constrained_least_squares() -> None:
 def test_the_error_is_the_foretold_one(strategy: Any, delta: Any, runs: int, fixed_bits: object) -> None:
     table = people()
     workload = range_queries(table, "age", 40, seed=1)
-    method = FixedStrategy.of(1, delta=delta, strategy=strategy)
+    method = FixedStrategy(1, delta=delta, strategy=strategy)
     foretold = method.estimate(table, workload)["expected_mse"]
     truth = workload.true_answers(table) / 4096
     errors = [method.release(table, workload).table("answers")["answer"].to_numpy() - truth for _ in range(runs)]
@@ -92,7 +92,7 @@ def test_the_error_is_the_foretold_one(strategy: Any, delta: Any, runs: int, fix
 
 def test_the_best_is_the_least_and_says_so() -> None:
     wide = people(ages=512)
-    method = FixedStrategy.of(1)
+    method = FixedStrategy(1)
     for workload, chosen in (
         (prefix_sums(wide, "age"), "age: ranges in a tree"),
         (marginals(wide, "sex"), "sex: every value"),
@@ -106,27 +106,27 @@ def test_the_best_is_the_least_and_says_so() -> None:
 def test_attributes_that_nobody_asks_of_are_not_counted() -> None:
     columns = {name: [0, 1, 1] for name in "abcdefghijklmnopqrstuvwxyz"}
     table = Table(columns, domains={name: range(2) for name in columns})
-    facts = FixedStrategy.of(1, strategy="cells").estimate(table, marginals(table, ["a", "c"]))
+    facts = FixedStrategy(1, strategy="cells").estimate(table, marginals(table, ["a", "c"]))
     assert facts["counts"] == 4
 
 
 def test_random_queries_have_cells_or_answers(fixed_bits: object) -> None:
     table = people(ages=64)
-    facts = FixedStrategy.of(1).estimate(table, random_queries(table, 2000, seed=1))
+    facts = FixedStrategy(1).estimate(table, random_queries(table, 2000, seed=1))
     assert facts["chosen"] == "age: every value, sex: every value"
-    assert FixedStrategy.of(1).estimate(table, random_queries(table, 1, seed=1))["chosen"] == "the answers"
+    assert FixedStrategy(1).estimate(table, random_queries(table, 1, seed=1))["chosen"] == "the answers"
     with pytest.raises(UsageError, match="tree"):
-        FixedStrategy.of(1, strategy="tree").estimate(table, random_queries(table, 5, seed=1))
+        FixedStrategy(1, strategy="tree").estimate(table, random_queries(table, 5, seed=1))
 
 
 def test_answers_add_up_and_may_be_without_negative_counts(fixed_bits: object) -> None:
     table = people()
     both = ProductWorkload(table.domains, [*marginals(table, "age"), *marginals(table, "sex"), {}])
-    answers = FixedStrategy.of("1/2", strategy="tree").release(table, both).table("answers")["answer"].to_numpy()
+    answers = FixedStrategy("1/2", strategy="tree").release(table, both).table("answers")["answer"].to_numpy()
     assert answers[:32].sum() == pytest.approx(500)
     assert answers[32:34].sum() == pytest.approx(500)
     assert answers[34] == pytest.approx(500)
-    kept = FixedStrategy.of("1/2", strategy="cells", nonnegative=True).release(table, both)
+    kept = FixedStrategy("1/2", strategy="cells", nonnegative=True).release(table, both)
     assert kept.array("histogram").min() >= 0
     assert kept.array("histogram").sum() == pytest.approx(500)
 
@@ -134,19 +134,19 @@ def test_answers_add_up_and_may_be_without_negative_counts(fixed_bits: object) -
 def test_the_promise(fixed_bits: object) -> None:
     table = Table({"age": [1, 2, 3, 4], "home": [0, 0, 0, 1]}, domains={"age": range(8)}, group="home")
     workload = prefix_sums(table, "age")
-    promise = FixedStrategy.of("1/2").guarantee(table, workload, coupling=Coupling.by_group(table))
+    promise = FixedStrategy("1/2").plan(table, workload, coupling=Coupling.by_group(table)).guarantee
     assert promise.unit.code == "group/replace:3"
     assert promise.loss.epsilon_at(Fraction(0)) == Fraction(1, 2)
-    alone = FixedStrategy.of("1/2").estimate(table, workload)["noise_sd"]
-    together = FixedStrategy.of("1/2").estimate(table, workload, coupling=Coupling.by_group(table))["noise_sd"]
+    alone = FixedStrategy("1/2").estimate(table, workload)["noise_sd"]
+    together = FixedStrategy("1/2").estimate(table, workload, coupling=Coupling.by_group(table))["noise_sd"]
     assert together == pytest.approx(3 * alone, rel=0.02)
 
 
 def test_wrong_use_is_refused() -> None:
     table = people()
     with pytest.raises(UsageError, match="strategy"):
-        FixedStrategy.of(1, strategy="wavelet")  # type: ignore[arg-type]
+        FixedStrategy(1, strategy="wavelet")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="one histogram"):
-        FixedStrategy.of(1, strategy="queries", nonnegative=True).estimate(table, marginals(table, "sex"))
+        FixedStrategy(1, strategy="queries", nonnegative=True).estimate(table, marginals(table, "sex"))
     with pytest.raises(PrivacyError, match="secret"):
-        FixedStrategy.of(1).estimate(table, marginals(table, "sex"), coupling=Coupling.similar(table, ["sex"]))
+        FixedStrategy(1).estimate(table, marginals(table, "sex"), coupling=Coupling.similar(table, ["sex"]))

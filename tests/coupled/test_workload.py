@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from discreet.coupled import (
-    ProductWorkload,
-    RandomWorkload,
     Workload,
     all_marginals,
     prefix_sums,
@@ -15,8 +13,10 @@ from discreet.coupled import (
     random_queries,
     range_queries,
 )
-from discreet.coupled.choices import Choice
-from discreet.coupled.workload import GRID
+from discreet.coupled.workloads.choices import Choice
+from discreet.coupled.workloads.product import ProductWorkload
+from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import IntegerDomain, Table
 from discreet.errors import UsageError
 

@@ -125,6 +125,7 @@ def test_canonical_order_sorts(rows, random):
     [
         ("rewritten", {"user", "record", "group", "user/replace", "record/replace", "record/value", "group/replace"}),
         ("posts", {"user", "user/replace", "record/value"}),
+        ("items", {"user", "record", "group", "record/value"}),
         ("records", {"user", "record", "group"}),
         ("users", {"user"}),
         ("freely", set()),

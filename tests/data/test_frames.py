@@ -78,9 +78,9 @@ def test_what_holds_no_records(data):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([1, 2], "row 0 is no tuple but int"),
-        ([(1, 2), "ab"], "row 1 is no tuple but str"),
-        ([{"u": 1, "i": 2}], "row 0 is no tuple but dict"),
+        ([1, 2], "row 0 must be a tuple, got int"),
+        ([(1, 2), "ab"], "row 1 must be a tuple, got str"),
+        ([{"u": 1, "i": 2}], "row 0 must be a tuple, got dict"),
         ([(1, 2), (1, 2, 3)], "row 1 has 3 fields, the first has 2"),
         ([(1, 2, 3, 4)], "rows of 4 fields"),
         ({"u": [1], "i": [1, 2]}, "different lengths"),
@@ -119,7 +119,7 @@ def test_columns_that_are_not_there():
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [(["1", "x"], "row 1 holds no number"), ([1, None], "row 1 is blank"), (["1", None], "row 1")],
+    [(["1", "x"], "row 1 is not a number"), ([1, None], "row 1 is blank"), (["1", None], "row 1")],
 )
 def test_what_is_no_number(column, message):
     with pytest.raises(DataError, match=message) as caught:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.data import Interactions, Table, TagAssignments
 from discreet.data.readers import formats, read
-from discreet.data.readers.formats import Place
+from discreet.data.readers.formats import Location
 from discreet.errors import DiscreetError
 
 FIXTURES = Path(__file__).parent / "readers" / "fixtures"
@@ -164,7 +164,7 @@ def check(folder: Path, format: str, data: bytes) -> None:
     place = path.parent if format in ("adult", "netflix") else path
     try:
         dataset = read(place, format=format)
-        draft = next(f for f in formats() if f.name == format).load(Place(place, trusted=True))
+        draft = next(f for f in formats() if f.name == format).load(Location(place, trusted=True))
     except DiscreetError:
         return
     assert isinstance(dataset, Interactions | TagAssignments | Table)

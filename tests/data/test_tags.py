@@ -94,9 +94,11 @@ def test_cleaning_is_a_map_on_single_triples(rows):
     assert together == apart
 
 
-def test_rules_read_text_only():
-    with pytest.raises(UsageError, match="not text"):
-        TagAssignments([("a", "b", 5)]).cleaned()
+def test_rules_read_each_tag_by_itself():
+    """One tag of another type decides nothing about the others."""
+    triples = [("a", "b", "Tea"), ("c", "b", 5), ("d", "b", 2.5)]
+    assert TagAssignments(triples).cleaned().tags.ids() == ["5", "tea"]
+    assert TagAssignments(triples[:1]).cleaned().tags.ids() == ["tea"]
     with pytest.raises(UsageError, match="TagRule"):
         TagAssignments(TRIPLES).cleaned(str.lower)  # type: ignore[arg-type]
 
@@ -109,7 +111,7 @@ def test_a_public_vocabulary_has_tags_that_nobody_used():
     assert public.tags.ids() == ["rum", "tea"]
     assert public.tag.tolist() == [1, 1]
     assert public.fingerprint == tags.cleaned().fingerprint
-    assert public.lineage == tags.cleaned().lineage
+    assert public.lineage == (*tags.cleaned().lineage, tags.cleaned().fingerprint)
     assert public.filter(public.user == 0).tags.ids() == ["rum", "tea"]
     assert public.with_vocabulary("observed").tags.ids() == ["rum", "tea"]
 
@@ -230,3 +232,12 @@ def test_triples_that_were_left_out_by_their_tags_are_not_all() -> None:
     assert not data.with_resources(["x", "y"], outside="drop").complete
     assert not data.cleaned().complete
     assert not data.filter(np.ones(2, dtype=bool), independent="record").complete
+
+
+def test_emptied_keeps_the_public_lists():
+    data = TagAssignments(TRIPLES).with_vocabulary(["Tea", "tea", "imported", "system:new", "rum"])
+    empty = data.emptied()
+    assert (len(empty), empty.n_users, empty.n_resources) == (0, 0, 0)
+    assert empty.tags == data.tags
+    assert empty.vocabulary_is_public
+    assert empty.lineage == data.lineage

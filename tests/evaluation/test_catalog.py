@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
-from discreet.evaluation import catalog_coverage, evaluate_catalog, gini, popularity_percentiles
+from discreet.evaluation.catalog import catalog_coverage, evaluate_catalog, gini, popularity_percentiles
 
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=20).filter(any)
 
@@ -96,9 +96,9 @@ def test_ids_of_any_kind() -> None:
         (np.array([[-1]]), [1], 1, "nothing is recommended in the first 1 places"),
         (np.array([[0]]), [1], [1, 1], "each list length once"),
         (np.array([[0]]), [], 1, "there are no counts"),
-        (np.array([[0]]), [-1], 1, "not one count an item"),
+        (np.array([[0]]), [-1], 1, "not one count per item"),
         ({"user_id": ["a"], "item_id": ["tea"], "rank": [1]}, [1, 2, 3], 1, "names items by id"),
-        ({"user_id": ["a"], "item_id": ["ale"], "rank": [1]}, TRAINED_ON, 1, "1 recommendations name items"),
+        ({"user_id": ["a"], "item_id": ["ale"], "rank": [1]}, TRAINED_ON, 1, "1 recommendations are of items"),
         ({"user_id": [], "item_id": [], "rank": []}, TRAINED_ON, 1, "there are no recommendations"),
     ],
 )

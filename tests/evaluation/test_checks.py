@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.common.arguments import require_choice
 from discreet.errors import EvaluationError
-from discreet.evaluation.checks import as_numbers, check_choice, check_confidence, check_lengths
+from discreet.evaluation.checks import as_numbers, check_confidence, check_lengths
 
 
 def test_numbers_of_any_kind_become_floats() -> None:
@@ -39,5 +40,5 @@ def test_confidence(confidence: object) -> None:
 
 
 def test_choices_are_listed() -> None:
-    with pytest.raises(EvaluationError, match=r"ties='first'\? Choose from 'random', 'id'"):
-        check_choice("first", ("random", "id"), what="ties")
+    with pytest.raises(EvaluationError, match="ties must be one of 'random', 'id', got 'first'"):
+        require_choice("first", "ties", ("random", "id"), error=EvaluationError)

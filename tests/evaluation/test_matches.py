@@ -6,7 +6,7 @@ from scipy import sparse
 
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
-from discreet.evaluation import match
+from discreet.evaluation.matches import match
 
 RATED = Interactions(
     [("ann", "tea", 5), ("ann", "rum", 2), ("bob", "tea", 1), ("eve", "gin", 4), ("eve", "rum", 5)], scale="1:5"
@@ -102,11 +102,11 @@ def test_nobody_has_a_list() -> None:
         (np.empty((0, 3), int), sparse.csr_array((0, 5)), {}, "no user has a relevant"),
         (np.array([[0]]), RATED, {}, "1 rows of recommendations and 3 users"),
         (LISTS, RATED.csr, {}, "names users and items by id"),
-        (LISTS, [[1, 2]], {}, "type list are not understood"),
-        (LISTS, RATED, {"gains": "cubic"}, "gains='cubic'"),
+        (LISTS, [[1, 2]], {}, "held_out must be .*got list"),
+        (LISTS, RATED, {"gains": "cubic"}, "gains must be one of .*'cubic'"),
         (LISTS, RATED, {"depth": 0}, "k=0 is not a list length"),
-        (LISTS, Interactions([("ann", "tea")]), {"gains": "linear"}, "carry no ratings"),
-        (LISTS, Interactions([("ann", "tea")]), {"relevant_from": 4}, "carry no ratings"),
+        (LISTS, Interactions([("ann", "tea")]), {"gains": "linear"}, "have no ratings"),
+        (LISTS, Interactions([("ann", "tea")]), {"relevant_from": 4}, "have no ratings"),
         (LISTS, Interactions([("ann", "tea", 0)], scale="0:5"), {"gains": "linear"}, "value of 0 has no linear gain"),
         (LISTS, Interactions([("ann", "tea", 5e3)]), {"gains": "exponential"}, "no exponential gain"),
     ],

@@ -113,7 +113,7 @@ def test_a_tenth_is_held_out_unless_told(films: dc.Interactions, watched: type[W
 
 
 def test_models_that_keep_their_records_serve_strangers_one_by_one(films: dc.Interactions) -> None:
-    found = evaluate([KNN(k=10), PPNS(k=10)], films, splits=1, k=5, test_users=10)
+    found = evaluate([KNN(k=10), PPNS(1, k=10)], films, splits=1, k=5, test_users=10)
     assert 0 <= found["recall@5"] <= 1
     assert "refuted" in str(found)
 

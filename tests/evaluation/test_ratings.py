@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from sklearn import metrics as sk
 
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
-from discreet.evaluation import evaluate_ratings, mae, mae_by_user, prediction_coverage, rmse, rmse_by_user
+from discreet.evaluation import Scores, evaluate_ratings
 
 ratings = st.integers(1, 5).map(float)
 
@@ -35,24 +36,35 @@ def held_out() -> Interactions:
     )
 
 
+def scores_of(predicted: Any, actual: Any, user: Any = None, *, missing: Any = "error") -> Scores:
+    """Measure arrays: each rating is one of another item."""
+    owner = np.zeros(len(actual), dtype=int) if user is None else np.asarray(user)
+    held_out = Interactions({"user_id": owner, "item_id": np.arange(len(actual)), "rating": np.asarray(actual, float)})
+    given = np.asarray(predicted)
+    if given.shape == owner.shape:
+        given = given[np.argsort(owner, kind="stable")]  # records are sorted by user
+    return evaluate_ratings(given, held_out=held_out, missing=missing)
+
+
 def test_by_hand() -> None:
-    predicted, actual = [4.0, 2.0, 5.0], [3.0, 4.0, 5.0]
-    assert mae(predicted, actual=actual) == 1.0
-    assert rmse(predicted, actual=actual) == pytest.approx(math.sqrt(5 / 3))
-    assert mae_by_user(predicted, actual=actual, user=["a", "a", "b"]) == (1.5 + 0) / 2
-    assert rmse_by_user(predicted, actual=actual, user=["a", "a", "b"]) == pytest.approx(math.sqrt(2.5) / 2)
+    scores = scores_of([4.0, 2.0, 5.0], [3.0, 4.0, 5.0], ["a", "a", "b"])
+    assert scores["mae"] == 1.0
+    assert scores["rmse"] == pytest.approx(math.sqrt(5 / 3))
+    assert scores["mae_by_user"] == (1.5 + 0) / 2
+    assert scores["rmse_by_user"] == pytest.approx(math.sqrt(2.5) / 2)
 
 
 @settings(deadline=None)
 @given(rated())
 def test_agrees_with_scikit_learn(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     predicted, actual, user = case
-    assert mae(predicted, actual=actual) == pytest.approx(sk.mean_absolute_error(actual, predicted))
-    assert rmse(predicted, actual=actual) == pytest.approx(sk.root_mean_squared_error(actual, predicted))
+    scores = scores_of(predicted, actual, user)
+    assert scores["mae"] == pytest.approx(sk.mean_absolute_error(actual, predicted))
+    assert scores["rmse"] == pytest.approx(sk.root_mean_squared_error(actual, predicted))
     by_user = [sk.mean_absolute_error(actual[user == u], predicted[user == u]) for u in np.unique(user)]
-    assert mae_by_user(predicted, actual=actual, user=user) == pytest.approx(np.mean(by_user))
+    assert scores["mae_by_user"] == pytest.approx(np.mean(by_user))
     by_user = [sk.root_mean_squared_error(actual[user == u], predicted[user == u]) for u in np.unique(user)]
-    assert rmse_by_user(predicted, actual=actual, user=user) == pytest.approx(np.mean(by_user))
+    assert scores["rmse_by_user"] == pytest.approx(np.mean(by_user))
 
 
 @settings(deadline=None)
@@ -60,18 +72,24 @@ def test_agrees_with_scikit_learn(case: tuple[np.ndarray, np.ndarray, np.ndarray
 def test_order_does_not_matter_and_mae_is_at_most_rmse(case: tuple[np.ndarray, ...]) -> None:
     predicted, actual, _ = case
     order = np.random.default_rng(predicted.size).permutation(predicted.size)
-    assert mae(predicted[order], actual=actual[order]) == pytest.approx(mae(predicted, actual=actual))
-    assert 0 <= mae(predicted, actual=actual) <= rmse(predicted, actual=actual) + 1e-12
+    scores = scores_of(predicted, actual)
+    assert scores_of(predicted[order], actual[order])["mae"] == pytest.approx(scores["mae"])
+    assert 0 <= scores["mae"] <= scores["rmse"] + 1e-12
 
 
 def test_missing_answers_are_refused_or_skipped() -> None:
     predicted, actual = [4.0, float("nan"), 5.0], [3.0, 1.0, 5.0]
     with pytest.raises(EvaluationError, match=r"1 of 3 predictions are missing.*position 1.*missing='skip'"):
-        mae(predicted, actual=actual)
-    assert mae(predicted, actual=actual, missing="skip") == 0.5
-    assert mae_by_user(predicted, actual=actual, user=[1, 2, 1], missing="skip") == 0.5
-    assert prediction_coverage(predicted) == pytest.approx(2 / 3)
-    assert prediction_coverage(pl.Series([None, 2.0])) == 0.5
+        scores_of(predicted, actual)
+    assert scores_of(predicted, actual, missing="skip")["mae"] == 0.5
+    scores = scores_of(predicted, actual, [1, 2, 1], missing="skip")
+    assert scores["mae_by_user"] == 0.5
+    assert scores["coverage"] == pytest.approx(2 / 3)
+
+
+def test_nulls_of_a_series_are_missing() -> None:
+    held_out = Interactions([("ann", "rum", 1), ("ann", "tea", 2)])
+    assert evaluate_ratings(pl.Series([None, 2.0]), held_out=held_out, missing="skip")["coverage"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -80,25 +98,19 @@ def test_missing_answers_are_refused_or_skipped() -> None:
         ([], [], "there are no predictions"),
         ([1, 2], [1], r"predictions have shape \(2,\), the actual ratings \(1,\)"),
         ([1, math.inf], [1, 2], "not finite; the first is inf at position 1"),
-        ([1, 2], [1, math.nan], "actual ratings are not finite"),
         (["x"], [1], "are not all numbers"),
-        (3, 3, "a single value"),
-        ([math.nan], [1], "none of the predictions was answered"),
+        (3, [3], "a single value"),
+        ([math.nan], [1], "all predictions are missing"),
     ],
 )
 def test_refuses(predicted: object, actual: object, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
-        rmse(predicted, actual=actual, missing="skip")
+        scores_of(predicted, actual, missing="skip")
 
 
 def test_refuses_an_unknown_rule_for_missing_answers() -> None:
-    with pytest.raises(EvaluationError, match="missing='drop'"):
-        mae([1], actual=[1], missing="drop")  # type: ignore[arg-type]
-
-
-def test_refuses_users_that_do_not_fit() -> None:
-    with pytest.raises(EvaluationError, match=r"users \(3,\)"):
-        mae_by_user([1, 2], actual=[1, 2], user=[1, 2, 3])
+    with pytest.raises(EvaluationError, match=r"missing must be one of .*'drop'"):
+        scores_of([1], [1], missing="drop")
 
 
 def test_table_and_array_agree(held_out: Interactions) -> None:
@@ -108,11 +120,6 @@ def test_table_and_array_agree(held_out: Interactions) -> None:
     by_table = evaluate_ratings(table.sample(fraction=1, shuffle=True, seed=3), held_out=held_out)
     by_pandas = evaluate_ratings(table.to_pandas(), held_out=held_out)
     assert by_array.to_dict() == by_table.to_dict() == by_pandas.to_dict()
-    actual = held_out.rating
-    assert by_array["mae"] == mae(predicted, actual=actual)
-    assert by_array["rmse"] == rmse(predicted, actual=actual)
-    assert by_array["mae_by_user"] == mae_by_user(predicted, actual=actual, user=held_out.user)
-    assert by_array["rmse_by_user"] == rmse_by_user(predicted, actual=actual, user=held_out.user)
 
 
 def test_table_with_holes_and_surplus(held_out: Interactions) -> None:
@@ -163,5 +170,5 @@ def test_refuses_tables(held_out: Interactions, table: dict[str, list[object]], 
 
 
 def test_refuses_records_without_ratings() -> None:
-    with pytest.raises(EvaluationError, match="carry no ratings"):
+    with pytest.raises(EvaluationError, match="have no ratings"):
         evaluate_ratings(np.array([1.0]), held_out=Interactions([("ann", "tea")]))

@@ -120,7 +120,7 @@ def test_a_model_is_left_as_it_was():
 def test_a_way_to_release_is_released_and_read(world, fixed_bits):
     public = world.with_vocabulary("observed").with_resources("observed")
     asked = leave_one_post_out(public, seed=1)
-    private = evaluate_tags(PTRJ.of(epsilon=50, delta="1e-6"), asked)
+    private = evaluate_tags(PTRJ(epsilon=50, delta="1e-6"), asked)
     alone = evaluate_tags(OwnTags(), asked)
     assert private["recall@10"] > alone["recall@10"]
     test = compare(private, against=alone, metric="recall@10")

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import discreet as dc
 from discreet.factors import PrivateRecommender
-from discreet.recommender import Recommender
+from discreet.models.recommender import Recommender
 
 N_ITEMS = 80
 

@@ -25,7 +25,7 @@ from discreet.factors.dp_als_statistics import (
 from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
 from discreet.testing.models import RecommenderConformance, two_tastes
-from discreet.testing.worlds import neighboring_worlds
+from discreet.testing.tiny_datasets import neighboring_datasets
 
 
 class TestDPALS(RecommenderConformance):
@@ -44,24 +44,31 @@ class TestDPALSWithACap(RecommenderConformance):
         return DPALS(epsilon=500, factors=3, cap=3, rounds=1)
 
 
+CLIP = Fraction(3, 10)
+
+
 def released(data: dc.Interactions, model: DPALS, cap: int | None) -> list[np.ndarray]:
     """Everything of one round before noise, in grid steps, for public factors and weights."""
     head = np.arange(data.n_items, dtype=np.int32)
     shares, everything = head_shares(data, head, np.array([1.0, 0.7, 0.2]), cap)
     people = model._people(everything.starts, everything.items, fixed_normals(3, 2))
     rows = whole_rows(people, 0.3, ROW_SIDE)
-    left, right, whole = equations(shares, rows, 3, Fraction(3, 10))
+    left, right, whole = equations(shares, rows, 3, CLIP)
     return [np.stack(left.matrices), right.values, whole.matrices[0]]
 
 
 @pytest.mark.usefixtures("fixed_bits")
 @pytest.mark.parametrize("cap", [None, 1, 2])
 def test_nobody_changes_more_than_the_bound(cap: int | None) -> None:
-    model = DPALS()
-    bounds = [WEIGHT_SIDE**2 * ROW_SIDE**4, WEIGHT_SIDE**2 * ROW_SIDE**2, ROW_SIDE**4]
+    model = DPALS(1)
+    nothing = np.zeros(0, np.int64)
+    left, right, whole = equations(Shares(np.zeros(1, np.int64), nothing, nothing), np.zeros((0, 2), np.int64), 3, CLIP)
+    # What the noise is made for, and by the theorem.
+    bounds = [left.frobenius_squared, right.l2_squared, whole.frobenius_squared]
+    assert bounds == [WEIGHT_SIDE**2 * ROW_SIDE**4, WEIGHT_SIDE**2 * ROW_SIDE**2, ROW_SIDE**4]
     largest = [0, 0, 0]
     known: dict[int, list[Any]] = {}
-    for without, within in neighboring_worlds("abc", most_users=1, most_records=3):
+    for without, within in neighboring_datasets("abc", most_users=1, most_records=3):
         if cap is not None and len(without):
             continue  # with a cap others' items are drawn anew in each world; one user alone shows the bound
         if id(without) not in known:  # the same object for all who join it
@@ -83,8 +90,8 @@ def test_what_others_contribute_does_not_depend_on_who_is_there() -> None:
     factors = fixed_normals(data.n_items, 4)
     _, all_of_them = head_shares(data, head, weights, None)
     _, fewer = head_shares(part, head, weights, None)
-    everybody = whole_rows(DPALS()._people(all_of_them.starts, all_of_them.items, factors), 0.3, ROW_SIDE)
-    others = whole_rows(DPALS()._people(fewer.starts, fewer.items, factors), 0.3, ROW_SIDE)
+    everybody = whole_rows(DPALS(1)._people(all_of_them.starts, all_of_them.items, factors), 0.3, ROW_SIDE)
+    others = whole_rows(DPALS(1)._people(fewer.starts, fewer.items, factors), 0.3, ROW_SIDE)
     assert (np.delete(everybody, 3, axis=0) == others).all()
     assert (all_of_them.weights[data.user != 3] == fewer.weights).all()
 
@@ -103,6 +110,22 @@ def test_rows_and_weights_keep_their_length_whatever_they_are() -> None:
     weights = whole_weights(starts, items, generator.lognormal(0, 3, 50), WEIGHT_SIDE)
     squares = np.add.reduceat(np.append(weights**2, 0), starts[:-1]) * (np.diff(starts) > 0)
     assert squares.max() <= WEIGHT_SIDE**2
+
+
+def test_tiny_factors_stop_nobody() -> None:
+    """Products that are 0 in floating point must not be divided by: somebody with items would stop the whole fit."""
+    factors = fixed_normals(3, 2) * 1e-160
+    people = DPALS(1)._people(np.array([0, 0, 2]), np.array([0, 2]), factors)
+    assert np.isfinite(people).all()
+    assert (whole_rows(people, 0.3, ROW_SIDE) ** 2).sum(axis=1).max() <= ROW_SIDE**2
+
+
+def test_the_theorem_is_in_the_proofs() -> None:
+    promise = DPALS(1).fit(two_tastes()).guarantee
+    assert promise is not None
+    assert "docs/proofs/factors.md, Theorem 7" in promise.basis
+    page = Path(__file__).parents[2] / "docs" / "proofs" / "factors.md"
+    assert "**Theorem 7.** A fit of `DPALS`" in page.read_text(encoding="utf-8")
 
 
 def test_a_cap_bounds_the_weights_too() -> None:
@@ -178,6 +201,8 @@ def test_who_likes_nothing_of_the_head_is_shown_what_is_popular() -> None:
         {"head": -1},
         {"cap": 0},
         {"clip": 0},
+        {"clip": 1e-310},  # in floating point 2⁸/Γ is no number any more, and no length is kept
+        {"clip": 1e7},
         {"weight_exponent": 2},
         {"epsilon": "1e-9", "delta": "1e-15"},
     ],
@@ -186,5 +211,5 @@ def test_mistakes_cost_nothing(wrong: dict[str, Any], tmp_path: Path) -> None:
     films, book = two_tastes(), dc.Ledger(tmp_path / "book.db")
     book.open(films, epsilon=2, delta="1e-5")
     with pytest.raises(UsageError):
-        DPALS(**wrong).fit(films, ledger=book)
+        DPALS(**{"epsilon": 1, **wrong}).fit(films, ledger=book)
     assert not book.statement(films).entries

@@ -126,8 +126,8 @@ def test_an_estimate_reads_no_record(films: dc.Interactions) -> None:
     assert told["ranking"] == "tastes"
     assert 0.6 < told["expected_share_of_nonprivate_recall"] < 0.8
     assert PrivateRecommender(epsilon="1/10").estimate(films, users=100)["ranking"] == "popularity"
-    with pytest.raises(UsageError, match="how many users"):
-        PrivateRecommender().estimate(films)
+    with pytest.raises(UsageError, match="number of users is not known"):
+        PrivateRecommender(1).estimate(films)
 
 
 @pytest.mark.usefixtures("fixed_bits")
@@ -141,7 +141,7 @@ def test_public_features_are_used_and_saved(tmp_path: Path) -> None:
     history = {"film-3": 5, "film-8": 4}
     assert model.recommend(history=history, n=5).equals(again.recommend(history=history, n=5))
     with pytest.raises(UsageError, match="no column 'colour'"):
-        PrivateRecommender(features=("colour",)).fit(films)
+        PrivateRecommender(1, features=("colour",)).fit(films)
 
 
 def test_a_saved_model_holds_nobody(films: dc.Interactions, tmp_path: Path) -> None:
@@ -160,21 +160,21 @@ def test_wrong_settings_cost_nothing(wrong: dict[str, object], films: dc.Interac
     ledger = dc.Ledger(tmp_path / "book.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     with pytest.raises(UsageError):
-        PrivateRecommender(**wrong).fit(films, ledger=ledger)  # type: ignore[arg-type]
+        PrivateRecommender(**{"epsilon": 1, **wrong}).fit(films, ledger=ledger)  # type: ignore[arg-type]
     assert not ledger.statement(films).entries
 
 
 def test_a_catalog_is_asked_for() -> None:
     with pytest.raises(PrivacyError, match="public list"):
-        PrivateRecommender().fit(dc.Interactions([("a", "x"), ("b", "y")]))
+        PrivateRecommender(1).fit(dc.Interactions([("a", "x"), ("b", "y")]))
 
 
 def test_ratings_are_asked_for() -> None:
     data = dc.Interactions([("a", "x"), ("b", "y")], items=["x", "y"])
     with pytest.raises(UsageError, match="ratings"):
-        PrivateRatings().fit(data)
+        PrivateRatings(1).fit(data)
     with pytest.raises(UsageError, match="unit"):
-        PrivateRatings(unit="film").fit(dc.synthetic.films(users=50, items=20, seed=1))
+        PrivateRatings(1, unit="film").fit(dc.synthetic.films(users=50, items=20, seed=1))
 
 
 @pytest.mark.usefixtures("fixed_bits")
@@ -226,4 +226,4 @@ def test_one_rating_is_no_unit_where_records_repeat(tmp_path: Path) -> None:
     rows = [("u", "x", 1.0, 1), ("u", "x", 5.0, 2)]
     data = dc.Interactions(rows, items=["x"], scale="1:5", duplicates="keep")
     with pytest.raises(UsageError, match="one record of an item"):
-        PrivateRatings(unit="rating").fit(data)
+        PrivateRatings(1, unit="rating").fit(data)

@@ -122,3 +122,16 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = projected_gram(world(*OTHERS * 9), head, WEIGHTS, direction).matrices[0]
     monkeypatch.setattr(statistics, "ROWS_AT_ONCE", 24)
     assert np.array_equal(whole, projected_gram(world(*OTHERS * 9), head, WEIGHTS, direction).matrices[0])
+
+
+def test_values_without_a_finite_length_count_as_nothing() -> None:
+    """Whole numbers of an infinite one have no bound."""
+    from discreet.factors.kernels import projected_rows, unit_rows
+
+    starts, items = np.array([0, 2, 4]), np.array([0, 1, 0, 1])
+    huge = np.array([1e200, 1.0, 3.0, 4.0])
+    rows = unit_rows(starts, items, huge, 2, 16)
+    assert (rows[0] == 0).all()
+    assert 0 < (rows[1] ** 2).sum() <= 16**2
+    rows = projected_rows(starts, np.array([0, 1, 1, 1]), np.array([1e200, 1.0]), np.array([0.6, 0.8]), 16)
+    assert (rows[0] == 0).all()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from discreet.models.recommender import Recommender
 from discreet.neighbors import PrivateItemKNN
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.similarity import Similarity
-from discreet.recommender import Recommender
 from discreet.testing.models import RecommenderConformance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ from discreet.neighbors.similarity import Similarity, similarity_matrix
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.ledger import Ledger
 from discreet.testing.models import two_tastes
+
+
+def made(kind: type[Any], **settings: Any) -> Any:
+    """A model with a budget, where it has one."""
+    budget = {"epsilon": 1} if "epsilon" in {one.name for one in fields(kind)} else {}
+    return kind(**budget, **settings)
+
 
 CHOSEN = [UniformNeighbors, NPNS, NaiveExponentialNeighbors, PNCF, PPNS]
 
@@ -170,13 +178,13 @@ def test_at_an_enormous_epsilon_the_mechanism_is_the_nearest(tastes: Interaction
     ):
         found = model.fit(tastes, allow_refuted=True).predict(pairs)["score"]
         np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-4)
-    whole = PPNS(k=3, similarity="cosine_full", beta=1, ties="id").fit(tastes, allow_refuted=True)
+    whole = PPNS(1, k=3, similarity="cosine_full", beta=1, ties="id").fit(tastes, allow_refuted=True)
     np.testing.assert_allclose(whole.predict(pairs)["score"].to_numpy(), expected.to_numpy(), atol=1e-5)
 
 
 def test_noise_reaches_the_weights(tastes: Interactions, fixed_bits: object) -> None:
-    quiet = PNCF(k=30, laplace=None).fit(tastes, allow_refuted=True).predict([("u1", "i1")])
-    noisy = PNCF(k=30).fit(tastes, allow_refuted=True).predict([("u1", "i1")])
+    quiet = PNCF(1, k=30, laplace=None).fit(tastes, allow_refuted=True).predict([("u1", "i1")])
+    noisy = PNCF(1, k=30).fit(tastes, allow_refuted=True).predict([("u1", "i1")])
     nearest = KNN(k=30).fit(tastes).predict([("u1", "i1")])
     assert quiet["score"][0] == pytest.approx(nearest["score"][0])
     assert noisy["score"][0] != quiet["score"][0]
@@ -184,7 +192,7 @@ def test_noise_reaches_the_weights(tastes: Interactions, fixed_bits: object) -> 
 
 @pytest.mark.parametrize("model", CHOSEN)
 def test_a_question_has_one_answer_whichever_way_it_is_asked(model: type[NeighborModel], tastes: Interactions) -> None:
-    fitted = model(k=2).fit(tastes, allow_refuted=True)
+    fitted = made(model, k=2).fit(tastes, allow_refuted=True)
     first = score(fitted, "u2", "i3")
     best = fitted.recommend(["u2"], n=14, exclude_seen=False)
     listed = best.filter(pl.col("item_id") == "i3")["score"][0]
@@ -203,7 +211,7 @@ def test_different_draws_differ(tastes: Interactions) -> None:
 
 def test_private_neighbors_are_not_told_exactly(tastes: Interactions) -> None:
     """Where a promise was made, similar_items tells the k chosen with noisy weights, the same ones each time."""
-    model = PNCF(k=3).fit(tastes, allow_refuted=True)
+    model = PNCF(1, k=3).fit(tastes, allow_refuted=True)
     alike = model.similar_items("i4", n=10)
     assert alike.height == 3
     assert alike.equals(model.similar_items("i4", n=10))
@@ -216,25 +224,25 @@ def test_private_neighbors_are_not_told_exactly(tastes: Interactions) -> None:
 
 @pytest.mark.parametrize("model", [KNN, UniformNeighbors, NPNS])
 def test_models_without_a_promise_say_so_and_charge_nothing(model: type[NeighborModel], tastes: Interactions) -> None:
-    assert model(k=2).fit(tastes).guarantee is None
+    assert made(model, k=2).fit(tastes).guarantee is None
 
 
 @pytest.mark.parametrize("model", [NaiveExponentialNeighbors, PNCF, PPNS])
 def test_refuted_models_ask_before_they_run(model: type[NeighborModel], tastes: Interactions) -> None:
     with pytest.raises(PrivacyError, match="refuted"):
-        model(k=2).fit(tastes)
-    promise = model(k=2).fit(tastes, allow_refuted=True).guarantee
+        made(model, k=2).fit(tastes)
+    promise = made(model, k=2).fit(tastes, allow_refuted=True).guarantee
     assert promise is not None
     assert promise.standing is Standing.REFUTED
-    assert "mean ratings of items" in str(promise)
-    bare = model(k=2, centering=None, fallback=None).fit(tastes, allow_refuted=True).guarantee
-    assert bare == model(k=2).strategy().guarantee()
+    assert "mean ratings of items" in promise.describe()
+    bare = made(model, k=2, centering=None, fallback=None).fit(tastes, allow_refuted=True).guarantee
+    assert bare == made(model, k=2).strategy().guarantee()
 
 
 def test_the_sensitivity_of_the_naive_model_follows_the_similarity() -> None:
-    assert NaiveExponentialNeighbors(similarity="pearson").strategy().rs == 2  # type: ignore[attr-defined]
-    assert NaiveExponentialNeighbors(similarity="cosine").strategy().rs == 1  # type: ignore[attr-defined]
-    assert NaiveExponentialNeighbors(similarity="pearson", rs=1).strategy().rs == 1  # type: ignore[attr-defined]
+    assert NaiveExponentialNeighbors(1, similarity="pearson").strategy().rs == 2  # type: ignore[attr-defined]
+    assert NaiveExponentialNeighbors(1, similarity="cosine").strategy().rs == 1  # type: ignore[attr-defined]
+    assert NaiveExponentialNeighbors(1, similarity="pearson", rs=1).strategy().rs == 1  # type: ignore[attr-defined]
 
 
 # Strangers
@@ -301,7 +309,7 @@ def test_settings_that_make_no_sense_are_refused(tastes: Interactions) -> None:
 
 
 def test_the_folder_says_that_it_holds_records(tastes: Interactions, tmp_path: Path) -> None:
-    model = PNCF(k=2, similarity=Similarity("cosine", shrinkage=0.5)).fit(tastes, allow_refuted=True)
+    model = PNCF(1, k=2, similarity=Similarity("cosine", shrinkage=0.5)).fit(tastes, allow_refuted=True)
     path = model.save(tmp_path / "m")
     described = json.loads((path / "model.json").read_text(encoding="utf-8"))
     assert "raw records" in described["warning"]

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data.interactions import Interactions
+from discreet.models.published_model import Answers, entity_means
 from discreet.neighbors.pair_table import PairTable
-from discreet.neighbors.prediction import Answers, Chosen, Pools, entity_means, parts_of_size, ragged, weighted_mean
+from discreet.neighbors.prediction import Chosen, Pools, parts_of_size, ragged, weighted_mean
 from discreet.neighbors.selection import Nearest
 from discreet.neighbors.similarity import Similarity, similarity_rows
 from discreet.testing.models import two_tastes

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from discreet.common.threads import available_threads, share_out
 from discreet.errors import UsageError
-from discreet.neighbors.sharing import available_threads, share_out
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -11,11 +11,11 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetError, PrivacyError, ReleaseError, UsageError
+from discreet.models.recommender import Recommender
 from discreet.neighbors.shrunk_lists import BITS, ListRule, whole_ratings
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
-from discreet.privacy import entropy, mechanisms, selection
+from discreet.privacy import draws, entropy, selection
 from discreet.privacy.ledger import Ledger
-from discreet.recommender import Recommender
 
 ITEMS = 24
 SHRINKAGE = 5
@@ -93,16 +93,16 @@ def test_truncation_raises_the_far_ones() -> None:
 def test_the_samplers_get_the_stated_rates_and_scales(tastes: dc.Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[Fraction] = []
     scales: list[tuple[Any, Fraction]] = []
-    order, laplace = selection.noisy_order, mechanisms.discrete_laplace
+    order, laplace = selection.noisy_order, draws.SAMPLERS["laplace"]
 
-    def choose(scores, rate, *, noise, most):
+    def choose(scores, rate, *, noise, most, spend):
         assert (noise, most, scores.size) == ("gumbel", 4, ITEMS - 1)
         rates.append(rate)
-        return order(scores, rate, noise=noise, most=most)
+        return order(scores, rate, noise=noise, most=most, spend=spend)
 
     monkeypatch.setattr(selection, "noisy_order", choose)
-    monkeypatch.setattr(
-        mechanisms, "discrete_laplace", lambda shape, scale: (scales.append((shape, scale)), laplace(shape, scale))[1]
+    monkeypatch.setitem(
+        draws.SAMPLERS, "laplace", lambda shape, scale: (scales.append((shape, scale)), laplace(shape, scale))[1]
     )
     ShrunkPNCF(epsilon=1, k=4, cap=3, shrinkage=9, first_share="1/5", selection_share="1/4").fit(tastes)
     step = 2**20 // 10 + 1  # ⌈2^20/(1 + 9)⌉
@@ -122,10 +122,10 @@ def test_it_charges_before_it_draws_and_what_it_promises(
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(tastes, epsilon=1, unit="user")
     events: list[str] = []
-    charge, order, laplace = Ledger.charge, selection.noisy_order, mechanisms.discrete_laplace
+    charge, order, laplace = Ledger.charge, selection.noisy_order, draws.SAMPLERS["laplace"]
     monkeypatch.setattr(Ledger, "charge", lambda self, *a, **k: (charge(self, *a, **k), events.append("charge"))[0])
     monkeypatch.setattr(selection, "noisy_order", lambda *a, **k: (events.append("draw"), order(*a, **k))[1])
-    monkeypatch.setattr(mechanisms, "discrete_laplace", lambda *a: (events.append("draw"), laplace(*a))[1])
+    monkeypatch.setitem(draws.SAMPLERS, "laplace", lambda *a: (events.append("draw"), laplace(*a))[1])
     model = ShrunkPNCF(epsilon=1, k=3, cap=5).fit(tastes, ledger=ledger)
     assert events == ["charge"] + ["draw"] * (2 * ITEMS + 1)
     assert ledger.statement(tastes).spent.epsilon == 1
@@ -164,7 +164,7 @@ def test_saved_it_is_a_release_without_anybodys_records(loud: ShrunkPNCF, tmp_pa
     assert again.recommend(history={0: 5.0, 2: 4.0}).equals(loud.recommend(history={0: 5.0, 2: 4.0}))
     with pytest.raises(UsageError, match="nobody's records"):
         again.recommend([4])
-    wrong = dc.PrivateItemKNN().fit(dc.synthetic.films(users=60, items=20, seed=1)).save(tmp_path / "other")
+    wrong = dc.PrivateItemKNN(1).fit(dc.synthetic.films(users=60, items=20, seed=1)).save(tmp_path / "other")
     with pytest.raises(ReleaseError):
         ShrunkPNCF.load(wrong)
 
@@ -205,11 +205,11 @@ def test_plays_without_ratings() -> None:
 )
 def test_wrong_settings(tastes: dc.Interactions, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        ShrunkPNCF(**wrong).fit(tastes)
+        ShrunkPNCF(**{"epsilon": 1, **wrong}).fit(tastes)
 
 
 def test_wrong_data() -> None:
     with pytest.raises(PrivacyError, match="catalog"):
-        ShrunkPNCF().fit(dc.Interactions([("u", "a", 3)], scale="1:5"))
+        ShrunkPNCF(1).fit(dc.Interactions([("u", "a", 3)], scale="1:5"))
     with pytest.raises(UsageError, match="single item"):
-        ShrunkPNCF().fit(dc.Interactions([("u", "a", 3)], items=["a"], scale="1:5"))
+        ShrunkPNCF(1).fit(dc.Interactions([("u", "a", 3)], items=["a"], scale="1:5"))

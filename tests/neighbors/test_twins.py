@@ -355,7 +355,7 @@ def test_wrong_use_is_told() -> None:
         TwinIndex(world(films), axis="tag")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'rows' or 'columns'"):
         FullComputation(visit="all")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="0 probes"):
+    with pytest.raises(UsageError, match="probes must be at least 1"):
         TwinSearch(0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from discreet.data import Interactions
+from discreet.models.recommender import Recommender
 from discreet.pairs import (
     CoPurchaseCosine,
     PrivateCosine,
@@ -13,7 +14,6 @@ from discreet.pairs import (
     PublishedSlopeOne,
     SlopeOne,
 )
-from discreet.recommender import Recommender
 from discreet.testing.models import RecommenderConformance, two_tastes
 
 

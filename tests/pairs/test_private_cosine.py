@@ -90,4 +90,4 @@ def test_a_public_head_needs_no_first_release() -> None:
 @pytest.mark.parametrize("settings", [{"unit": "value"}, {"k": 0}, {"cap": 0}, {"cap": 3, "unit": "rating"}])
 def test_settings_are_checked(settings: dict) -> None:
     with pytest.raises(UsageError):
-        PrivateCosine(**settings).fit(same_length())
+        PrivateCosine(**{"epsilon": 1, **settings}).fit(same_length())

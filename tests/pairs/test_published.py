@@ -22,8 +22,8 @@ def films() -> dc.Interactions:
 def test_the_scale_of_the_noise_is_that_of_the_theorems(films: dc.Interactions) -> None:
     slope = PublishedSlopeOne(epsilon=1, least_ratings=3, minimum_overlap=2).fit(films, allow_refuted=True)
     assert slope.sensitivity() == max(Fraction(4, 3) * 2, Fraction(2))  # the scale 1:5 is 4 wide
-    assert PublishedSlopeOne(rating_range=5).sensitivity() == Fraction(1, 2)
-    assert PublishedCosine(least_ratings=20).sensitivity() == Fraction(1, 10)
+    assert PublishedSlopeOne(1, rating_range=5).sensitivity() == Fraction(1, 2)
+    assert PublishedCosine(1, least_ratings=20).sensitivity() == Fraction(1, 10)
 
 
 @pytest.mark.usefixtures("fixed_bits")
@@ -75,7 +75,7 @@ def test_an_output_is_drawn_once(films: dc.Interactions) -> None:
 
 
 def test_nothing_is_shown_about_pairs(films: dc.Interactions) -> None:
-    model = PublishedCosine(least_ratings=1).fit(films, allow_refuted=True)
+    model = PublishedCosine(1, least_ratings=1).fit(films, allow_refuted=True)
     assert model.similar_items("film-1").height == 0
 
 
@@ -91,10 +91,10 @@ def test_it_does_not_run_by_accident_and_the_book_names_it(films: dc.Interaction
     ("model", "word"),
     [
         (PublishedSlopeOne(epsilon=0), "epsilon"),
-        (PublishedSlopeOne(least_ratings=0), "least_ratings"),
-        (PublishedSlopeOne(minimum_overlap=0), "minimum_overlap"),
-        (PublishedSlopeOne(rating_range=3), "rating_range"),
-        (PublishedCosine(least_ratings=0), "least_ratings"),
+        (PublishedSlopeOne(1, least_ratings=0), "least_ratings"),
+        (PublishedSlopeOne(1, minimum_overlap=0), "minimum_overlap"),
+        (PublishedSlopeOne(1, rating_range=3), "rating_range"),
+        (PublishedCosine(1, least_ratings=0), "least_ratings"),
     ],
 )
 def test_settings_are_checked(model: PublishedOutputs, word: str, films: dc.Interactions) -> None:
@@ -103,7 +103,7 @@ def test_settings_are_checked(model: PublishedOutputs, word: str, films: dc.Inte
 
 
 def test_records_cannot_be_exchanged(films: dc.Interactions) -> None:
-    model = PublishedCosine(least_ratings=1).fit(films, allow_refuted=True)
+    model = PublishedCosine(1, least_ratings=1).fit(films, allow_refuted=True)
     assert model.attach(films) is model
     with pytest.raises(UsageError, match="fitted on"):
         model.attach(dc.synthetic.films(users=20, items=30, seed=4))
@@ -111,6 +111,6 @@ def test_records_cannot_be_exchanged(films: dc.Interactions) -> None:
 
 def test_the_range_is_the_width_of_the_scale_once_it_is_known() -> None:
     with pytest.raises(UsageError, match="rating_range"):
-        PublishedSlopeOne().sensitivity()
+        PublishedSlopeOne(1).sensitivity()
     with pytest.raises(UsageError, match="public scale"):
-        PublishedSlopeOne().fit(dc.Interactions([("a", "x")]), allow_refuted=True)
+        PublishedSlopeOne(1).fit(dc.Interactions([("a", "x")]), allow_refuted=True)

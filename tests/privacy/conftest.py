@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import psycopg
 import pytest
 
+InChild = Callable[[Callable[[], object]], int]
+
 _numbers = count(1)
+
+
+@pytest.fixture
+def in_child() -> InChild:
+    """Runs something in a fork of this process, which saves the time that a new process takes; gives its exit code.
+
+    A child that was killed by a signal has the negative number of the signal.
+    """
+    if not hasattr(os, "fork"):
+        pytest.skip("this test forks")
+
+    def run(action: Callable[[], object]) -> int:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                action()
+                code = 0
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return run
 
 
 @pytest.fixture(scope="session")

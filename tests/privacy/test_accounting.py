@@ -184,6 +184,15 @@ class TestPrivacyLossDistributions:
         by_hand = pld(losses[:1], half).epsilon + Concentrated(Fraction(1, 2)).epsilon_at(half)
         assert views["pld"].epsilon <= by_hand
 
+    def test_both_parts_of_delta_add_up_to_no_more_than_delta(self) -> None:
+        """Where splitting delta is the best way, no split of any kind gives less."""
+        steps, soft = (pure("1/20"), 100), Concentrated(Fraction(1, 10**6))
+        total = pld([steps, (soft, 1)], MILLIONTH).epsilon
+        assert total < min(basic([steps, (soft, 1)], MILLIONTH).epsilon, concentrated([steps, soft], MILLIONTH).epsilon)
+        shares = [Fraction(place, 50) for place in range(1, 50)] + [Fraction(1, 100), Fraction(1, 1000)]
+        best = min(pld([steps], MILLIONTH * (1 - s)).epsilon + soft.epsilon_at(MILLIONTH * s) for s in shares)
+        assert total >= best * (1 - Fraction(1, 10**6))
+
     def test_at_delta_zero_it_is_the_basic_sum(self) -> None:
         views = totals([(pure("1/20"), 100)], 0)
         assert set(views) == {"basic", "pld"}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data import Interactions, RatingScale
+from discreet.data import Interactions
 from discreet.errors import DataError, UsageError
-from discreet.privacy.bounding import cap_items, cap_records, clip_ratings, distinct_item_counts, distinct_items
+from discreet.privacy.bounding import cap_items, cap_records, distinct_item_counts, distinct_items
 from discreet.privacy.weighing import clip_l2, on_grid, sum_rows, weigh
 
 ITEMS = list("abcde")
@@ -54,6 +54,17 @@ def test_clipped_contributions_stay_within_their_norms(rows, bound: str) -> None
         assert alone.max() <= sums.linf
         total += alone
     np.testing.assert_array_equal(total, sums.values)
+
+
+@given(rows, st.integers(1, 8))
+def test_counts_of_capped_records_stay_within_their_norms(rows, cap: int) -> None:
+    data = cap_records(visits(rows), cap)
+    sums = data.item_counts()
+    for user in range(data.records.n_users):
+        alone = of_user(lambda d: cap_records(d, cap).item_counts(), data.records, user)
+        assert alone.sum() <= sums.l1
+        assert (alone**2).sum() <= sums.l2_squared
+        assert alone.max() <= sums.linf
 
 
 @given(rows, st.integers(1, 8))
@@ -118,17 +129,6 @@ def test_squares_of_enormous_users_are_exact() -> None:
     sums = clip_l2(data, 1, bits=20)
     assert int(sums.values[0]) ** 2 <= sums.l2_squared
     assert int(sums.values[0]) > 0.9 * 2**20
-
-
-def test_ratings_are_clipped_to_a_public_range() -> None:
-    plays = Interactions([("u", "a", 5000.0), ("v", "a", 0.5)], items=ITEMS)
-    clipped = clip_ratings(plays, 1, 100)
-    assert clipped.rating is not None
-    assert clipped.rating.tolist() == [100.0, 1.0]
-    assert clipped.scale == RatingScale(Fraction(1), Fraction(100), None)
-    assert clipped.lineage == (plays.fingerprint,)
-    with pytest.raises(UsageError):
-        clip_ratings(plays, 3, 3)
 
 
 def test_the_grid_rounds_towards_zero() -> None:

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data import Interactions
 from discreet.errors import PrivacyError, UsageError
-from discreet.privacy import Approximate, Concentrated, Guarantee, Pure, Standing, Unit
+from discreet.privacy import Approximate, Concentrated, GaussianLoss, Guarantee, Pure, Standing, Unit
+from discreet.privacy.bounding import BoundedInteractions, cap_records
+from discreet.privacy.losses import mu_for
 
 
 def promise(epsilon="1/2", unit="user", standing=Standing.PROVED, **more) -> Guarantee:
@@ -24,12 +27,29 @@ def promise(epsilon="1/2", unit="user", standing=Standing.PROVED, **more) -> Gua
     )
 
 
-def test_the_sentence_says_everything() -> None:
-    sentence = str(promise(caps=("each user was held to 3 records",), not_covered=("the catalog",), joint=True))
-    for part in ("PROVED (Theorem 1)", "noisy counts", "ε = 0.5", "the whole history of one user", "held to 3 records"):
-        assert part in sentence
-    assert "against all others together" in sentence
-    assert sentence.endswith("not covered: the catalog.")
+def test_the_description_says_everything_in_labelled_lines() -> None:
+    lines = promise(caps=("each user has at most 3 records",), not_covered=("the catalog",), joint=True).describe()
+    said = dict(line.split(":", 1) for line in lines.splitlines())
+    assert list(said) == ["released", "protected", "strength", "not covered", "proved by"]
+    assert "noisy counts" in said["released"]
+    assert "the whole history of one user" in said["protected"]
+    assert "at most 3 records" in said["protected"]
+    assert "against all others together" in said["protected"]
+    assert "ε = 0.5. Even odds of a guess about it become at most 1.65 to 1." in said["strength"]
+    assert said["not covered"].strip() == "the catalog"
+    assert said["proved by"].strip() == "Theorem 1"
+
+
+def test_odds_are_stated_with_the_probability_of_an_exception() -> None:
+    lines = Guarantee(GaussianLoss(mu_for(1, "1e-6") ** 2), Unit(), Standing.PROVED, "Theorem 1", "counts").describe()
+    assert "at most 2.72 to 1, except with probability 1e-6" in lines
+
+
+def test_one_line_is_short() -> None:
+    line = str(promise().compose(replace(promise(), subject="noisy counts of items " * 20)))
+    assert len(line) <= 160
+    assert "\n" not in line
+    assert line.startswith("PROVED: ε = 1 for the whole history of one user")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +58,7 @@ def test_the_sentence_says_everything() -> None:
 )
 def test_standings_are_plain_in_the_sentence(standing: Standing, words: str) -> None:
     assert words in str(promise(standing=standing))
+    assert "Even odds" not in promise(standing=standing).describe()
 
 
 def test_composition_adds_losses_and_keeps_the_weakest_standing() -> None:
@@ -63,19 +84,43 @@ def test_comparison() -> None:
 
 def test_units_convert_one_way() -> None:
     record = promise(unit="record")
-    user = record.for_users(10)
+    bounded = cap_records(Interactions([("a", "x"), ("a", "y"), ("b", "x")]), 10)
+    user = record.for_users(bounded)
     assert user.loss == Pure(Fraction(5))
     assert user.unit == Unit("user")
     assert promise().for_replacement().loss == Pure(Fraction(1))
     assert promise().for_records().loss == Pure(Fraction(1))
     assert promise(unit="user/replace").for_records().loss == Pure(Fraction(1, 2))
     for impossible in (
-        lambda: promise().for_users(3),
+        lambda: promise().for_users(bounded),
+        lambda: promise(unit="score/value").for_records(),
         lambda: promise(unit="user/replace").for_replacement(),
         lambda: record.for_records(),
     ):
         with pytest.raises(PrivacyError):
             impossible()
+
+
+@pytest.mark.parametrize("cap", [1, 10, 10**6, "10", None])
+def test_a_number_shows_no_cap(cap: object) -> None:
+    with pytest.raises(UsageError, match="nothing shows that they were held to it"):
+        promise(unit="record").for_users(cap)  # type: ignore[arg-type]
+
+
+def test_what_bounding_did_is_part_of_the_promise() -> None:
+    crowd = Interactions([("a", item) for item in range(18)])
+    promised = promise(unit="record").for_users(cap_records(crowd, 5))
+    assert promised.loss == Pure(Fraction(5, 2))
+    assert promised.caps == ("each user's records were cut to 5 at random",)
+    with pytest.raises(UsageError, match="more records than this says"):
+        promise(unit="record").for_users(BoundedInteractions(crowd, 1, 1, ()))
+
+
+def test_groups_convert_to_their_records() -> None:
+    assert promise(unit="group:4").for_records().loss == Pure(Fraction(1))
+    assert promise(unit="group:4").for_records().unit == Unit("record")
+    assert promise(unit="group/replace:4").for_records().loss == Pure(Fraction(1, 2))
+    assert promise(unit="group/replace:4").for_records().unit == Unit("record", "replace")
 
 
 def test_at_delta() -> None:
@@ -86,7 +131,7 @@ def test_at_delta() -> None:
 
 @given(
     st.fractions(min_value="1/100", max_value=10),
-    st.sampled_from(["user", "record", "user/replace", "record/value", "group:4", "group/replace:3"]),
+    st.sampled_from(["user", "record", "user/replace", "record/value", "group:4", "group/replace:3", "score/value:2"]),
     st.sampled_from(list(Standing)),
     st.lists(st.text(min_size=1, max_size=20), max_size=3),
     st.booleans(),
@@ -96,13 +141,17 @@ def test_json_round_trip(epsilon, unit, standing, caps, joint) -> None:
     assert Guarantee.from_json(original.to_json()) == original
 
 
-@pytest.mark.parametrize("text", ["person", "user/often", "group:0", "user:3", "group:x", "user/value"])
+@pytest.mark.parametrize(
+    "text", ["person", "user/often", "group:0", "user:3", "group:x", "user/value", "score", "score/replace"]
+)
 def test_units_that_make_no_sense(text: str) -> None:
     with pytest.raises(UsageError):
         Unit.of(text)
 
 
-@pytest.mark.parametrize("text", ["user/add-remove", "record/add-remove", "group/replace:4", "record/value"])
+@pytest.mark.parametrize(
+    "text", ["user/add-remove", "record/add-remove", "group/replace:4", "record/value", "score/value"]
+)
 def test_unit_codes_round_trip(text: str) -> None:
     assert Unit.of(text).code == text
 

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from discreet.data import Interactions
 from discreet.errors import BudgetError, LedgerError, PrivacyError, UsageError
 from discreet.privacy.accounting import VIEWS
+from discreet.privacy.bounding import cap_records
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.ledger import store as ledger_store
@@ -366,7 +367,11 @@ class TestUnits:
 
     @pytest.mark.parametrize(
         ("unit", "remedy"),
-        [("record", r"guarantee\.for_users\(cap\)"), ("user/replace", "Convert the promise"), ("group:4", "Convert")],
+        [
+            ("record", r"guarantee\.for_users\(bounded\)"),
+            ("user/replace", "Convert the promise"),
+            ("group:4", "Convert"),
+        ],
     )
     def test_promises_that_say_less_are_refused(self, ledger: Ledger, unit: str, remedy: str) -> None:
         with pytest.raises(PrivacyError, match=remedy):
@@ -374,7 +379,11 @@ class TestUnits:
         assert ledger.statement(FILMS).entries == ()
 
     def test_a_record_promise_that_the_caller_converted(self, ledger: Ledger) -> None:
-        with ledger.charge(FILMS, promise("1/10", unit="record").for_users(5), mechanism="test"):
+        with ledger.charge(
+            FILMS,
+            promise("1/10", unit="record").for_users(cap_records(Interactions([("a", "x")]), 5)),
+            mechanism="test",
+        ):
             pass
         assert ledger.statement(FILMS).spent.epsilon == Fraction(1, 2)
 
@@ -532,8 +541,9 @@ def test_whatever_is_asked_for_the_total_stays_within_the_limit(
 class TestPlaces:
     def test_the_file_is_for_its_owner_alone(self, tmp_path: Path) -> None:
         Ledger(tmp_path / "budget.db").open(FILMS, epsilon=1)
-        assert stat.S_IMODE((tmp_path / "budget.db").stat().st_mode) == 0o600
-        assert [path.name for path in tmp_path.iterdir()] == ["budget.db"]
+        files = sorted(tmp_path.iterdir())
+        assert [path.name for path in files] == ["budget.db", "budget.db.head"]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600, 0o600]
 
     def test_looking_makes_no_file(self, tmp_path: Path) -> None:
         ledger = Ledger(tmp_path / "budget.db")
@@ -556,8 +566,8 @@ class TestPlaces:
         store = ledger_store.SqliteStore(tmp_path / "budget.db")
         store.create()
         with store.write() as connection:
-            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
-            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
 
     def test_sqlite_by_url(self, tmp_path: Path) -> None:
         Ledger(f"sqlite:///{tmp_path}/budget.db").open(FILMS, epsilon=1)
@@ -595,7 +605,7 @@ class TestPlaces:
         ledger = Ledger(tmp_path / "budget.db")
         ledger.open(FILMS, epsilon=1)
         assert spend(ledger, "1")
-        assert [path.name for path in tmp_path.iterdir()] == ["budget.db"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["budget.db", "budget.db.head"]
 
     def test_postgres_without_its_driver(self) -> None:
         code = (

@@ -29,6 +29,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these tests for
 _PROCESSES = multiprocessing.get_context("fork") if hasattr(os, "fork") else multiprocessing.get_context()
 _CRASHED = 77
 
+_MOST_KILLS = 40
+"""After that many the others finish: on a busy machine a worker would else be killed before it gets anywhere."""
+
 
 def promise(epsilon: str = "1/2") -> Guarantee:
     return Guarantee(Pure(Fraction(epsilon)), Unit("user"), Standing.PROVED, "a theorem", "noisy counts")
@@ -82,9 +85,10 @@ def _kill_at_random(place: str, folder: Path, *, workers: int, attempts: int, pa
     running = {number: start(number) for number in range(workers)}
     kills = 0
     while running:
-        time.sleep(dice.uniform(0, 2 * pause))
         number = dice.choice(sorted(running))
-        if running[number].is_alive():
+        if kills < _MOST_KILLS:
+            time.sleep(dice.uniform(0, 2 * pause))
+        if kills < _MOST_KILLS and running[number].is_alive():
             os.kill(running[number].pid, signal.SIGKILL)
             kills += 1
         running[number].join()
@@ -95,7 +99,7 @@ def _kill_at_random(place: str, folder: Path, *, workers: int, attempts: int, pa
     return kills
 
 
-@pytest.mark.parametrize(("kind", "workers", "attempts", "pause"), [("sqlite", 8, 500, 0.2), ("postgres", 8, 20, 0.1)])
+@pytest.mark.parametrize(("kind", "workers", "attempts", "pause"), [("sqlite", 8, 120, 0.05), ("postgres", 8, 20, 0.1)])
 def test_killed_at_random_the_book_never_passes_its_limit_and_forgets_nothing(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, workers: int, attempts: int, pause: float
 ) -> None:

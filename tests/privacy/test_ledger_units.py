@@ -32,6 +32,13 @@ def charged_in(folder: Path, account: str, promised: str) -> Fraction:
         ("group/replace:6", "group/replace:6", Fraction(1, 2)),
         ("group/replace:4", "group/replace:6", Fraction(1, 2)),  # a smaller group changes no more
         ("record/replace", "group/replace:6", Fraction(1, 2)),  # nor does one record of it
+        ("record", "group:6", Fraction(1)),  # one record more: the group goes out, and the larger one comes in
+        ("record/replace", "group:6", Fraction(1)),
+        ("group:4", "group:6", Fraction(1, 2)),
+        ("group/replace:10", "group/replace:6", Fraction(5)),  # record by record
+        ("group:10", "group:6", Fraction(10)),
+        ("record/value", "user", Fraction(1)),
+        ("record/replace", "user", Fraction(2)),
     ],
 )
 def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, promised, cost) -> None:
@@ -41,7 +48,6 @@ def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, promis
 @pytest.mark.parametrize(
     ("account", "promised"),
     [
-        ("group/replace:10", "group/replace:6"),
         ("record", "group/replace:6"),
         ("user", "group:6"),
         ("group/replace:6", "record/value"),

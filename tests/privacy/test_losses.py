@@ -77,6 +77,8 @@ def test_concentrated_conversion_by_hand() -> None:
 def test_pure_losses_add_exactly(a: Fraction, b: Fraction) -> None:
     assert add(Pure(a), Pure(b)) == Pure(a + b)
     assert add(Approximate(a, Fraction(1, 10**6)), Pure(b)) == Approximate(a + b, Fraction(1, 10**6))
+    small = Fraction(1, 10**6)
+    assert add(Approximate(a, small), Approximate(b, 2 * small)) == Approximate(a + b, 3 * small)
     assert add(GaussianLoss(a), GaussianLoss(b)) == GaussianLoss(a + b)
     assert add(Concentrated(a), GaussianLoss(b)) == Concentrated(a + b / 2)
     assert add(Pure(a), Concentrated(b)) == Concentrated(a**2 / 2 + b)
@@ -91,6 +93,7 @@ def test_losses_without_a_common_sum_say_what_to_do() -> None:
 def test_groups(epsilon: Fraction, steps: int) -> None:
     assert Pure(epsilon).for_group(steps) == Pure(steps * epsilon)
     assert Concentrated(epsilon).for_group(steps) == Concentrated(steps**2 * epsilon)
+    assert GaussianLoss(epsilon).for_group(steps) == GaussianLoss(steps**2 * epsilon)
     approximate = Approximate(epsilon, Fraction(1, 10**9)).for_group(steps)
     exact = min(1.0, steps * math.exp((steps - 1) * float(epsilon)) * 1e-9)
     assert exact <= float(approximate.delta) * (1 + 1e-9)

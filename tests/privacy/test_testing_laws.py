@@ -18,11 +18,13 @@ from discreet.testing import (
     additive_renyi,
     fits_law,
     max_log_ratio,
-    neighboring_worlds,
+    neighboring_datasets,
     renyi_divergence,
 )
 
-PAIRS = [(weigh(a, 2, bits=2), weigh(b, 2, bits=2)) for a, b in neighboring_worlds("ab", most_users=1, most_records=2)]
+PAIRS = [
+    (weigh(a, 2, bits=2), weigh(b, 2, bits=2)) for a, b in neighboring_datasets("ab", most_users=1, most_records=2)
+]
 
 
 @dataclass(frozen=True)

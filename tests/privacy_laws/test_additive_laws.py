@@ -13,7 +13,7 @@ from discreet.privacy.losses import Concentrated
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.units import Unit
 from discreet.privacy.weighing import clip_l2, sum_rows, weigh
-from discreet.testing import additive_log_ratio, additive_renyi, neighboring_worlds
+from discreet.testing import additive_log_ratio, additive_renyi, neighboring_datasets
 
 EPSILON = Fraction(1, 2)
 RHO = Fraction(1, 8)
@@ -36,12 +36,12 @@ class TooLittleGaussian(GaussianMechanism):
 
 
 def weighed_pairs(repeats: bool):
-    for without, with_user in neighboring_worlds("abc", most_users=1, most_records=3, repeats=repeats):
+    for without, with_user in neighboring_datasets("abc", most_users=1, most_records=3, repeats=repeats):
         yield weigh(without, 2, bits=4), weigh(with_user, 2, bits=4)
 
 
 def clipped_pairs():
-    for without, with_user in neighboring_worlds("ab", most_users=2, most_records=3, repeats=True):
+    for without, with_user in neighboring_datasets("ab", most_users=2, most_records=3, repeats=True):
         yield clip_l2(without, 2, bits=4), clip_l2(with_user, 2, bits=4)
 
 
@@ -72,7 +72,7 @@ def test_a_tenth_less_gaussian_noise_is_caught() -> None:
 def test_a_data_dependent_cap_is_caught() -> None:
     """The broken twin of Fan and Jin's experiments: the cap is the largest history that occurs."""
     worst = 0.0
-    for without, with_user in neighboring_worlds("ab", most_users=1, most_records=3, repeats=True):
+    for without, with_user in neighboring_datasets("ab", most_users=1, most_records=3, repeats=True):
         sums = [weigh(d, int(d.records_per_user.max(initial=1)), bits=2) for d in (without, with_user)]
         worst = max(worst, additive_log_ratio(LaplaceMechanism(EPSILON), sums[0], sums[1]))
     assert worst > 4 * float(EPSILON)

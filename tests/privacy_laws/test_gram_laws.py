@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from discreet.data import Interactions
-from discreet.neighbors.item_gram import item_gram
-from discreet.neighbors.item_statistics import ItemStatistics, item_statistics_sums
-from discreet.privacy import gram as gram_module
+from discreet.models.item_gram import item_gram
+from discreet.models.item_statistics import ItemStatistics, item_statistics_sums
+from discreet.privacy import draws
 from discreet.privacy.gram import BoundedGram, GramMechanism
 from discreet.privacy.units import Unit
 
@@ -125,11 +125,11 @@ def test_the_release_draws_the_stated_variances_over_the_whole_triangle(monkeypa
         asked.append((n, variance))
         return np.zeros(n, dtype=np.int64)
 
-    monkeypatch.setattr(gram_module, "discrete_gaussian", draw)
+    monkeypatch.setitem(draws.SAMPLERS, "gaussian", draw)
     matrix = np.triu(np.arange(16, dtype=np.int64).reshape(4, 4))
     gram = BoundedGram((matrix,), Fraction(1, 4), Fraction(8), Unit(), ())
     (noisy,) = GramMechanism(Fraction(1, 2)).release(gram)
-    assert asked == [(6, Fraction(4)), (4, Fraction(8))]
+    assert asked == [((6,), Fraction(4)), ((4,), Fraction(8))]
     np.testing.assert_array_equal(noisy, (matrix + np.triu(matrix, 1).T) / 4)
 
 

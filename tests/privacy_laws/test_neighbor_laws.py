@@ -7,6 +7,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +17,6 @@ from hypothesis import strategies as st
 
 from discreet.data import Interactions
 from discreet.neighbors.item_means import item_sums
-from discreet.neighbors.noisy_neighbor_mean import BITS, NoisyNeighborMean, neighbor_sums
-from discreet.neighbors.pair_likeness import Likeness, Raters
 from discreet.neighbors.shrunk_lists import ListRule, whole_ratings
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.privacy.losses import Concentrated
@@ -99,6 +99,17 @@ def test_shrunk_cosine_anywhere(pairs: Pairs, new: tuple[float, float], shrinkag
 MODEL = ShrunkPNCF(epsilon=2, k=2, cap=3, shrinkage=3, truncation="1/8", selection_share="1/20")
 
 
+def mechanisms_of(model: ShrunkPNCF, n_items: int) -> Any:
+    """What the model runs on so many items, and the loss that it states."""
+    means, _, selection, similarities = model._shares
+    return SimpleNamespace(
+        loss=model._budget.loss,
+        means=means.for_sums(),
+        select=selection.for_top(model._rule(n_items).k),
+        perturb=similarities.for_sums(),
+    )
+
+
 @cache
 def similarities_of(people: tuple[Person, ...], shrinkage: Fraction) -> np.ndarray:
     """Similarities on the finest grid, as the model computes them."""
@@ -148,7 +159,7 @@ def loss_of_lists(
 
 
 def test_all_lists_together_keep_their_budget() -> None:
-    rule, plan = MODEL._rule(3), MODEL._plan(3)
+    rule, plan = MODEL._rule(3), mechanisms_of(MODEL, 3)
     budget = 2 * 0.8
     assert isinstance(plan.perturb, LaplaceMechanism)
     assert float(3 * (plan.select.loss.epsilon + plan.perturb.epsilon)) == pytest.approx(budget)
@@ -166,7 +177,7 @@ def test_rounding_to_a_coarse_grid_is_accounted_for(k: int) -> None:
     """On a grid so coarse that rounding matters the law still keeps its budget; without the extra step it does not."""
     for bits in (1, 3):
         rule = replace(MODEL._rule(3), k=k, bits=bits, truncation=0)
-        plan = replace(MODEL, k=k)._plan(3)
+        plan = mechanisms_of(replace(MODEL, k=k), 3)
         unrounded = Fraction(2**bits) / (1 + rule.shrinkage)
         losses, broken = [], []
         for people, more in neighbors_of_worlds():
@@ -210,7 +221,7 @@ def test_the_rate_of_the_choice_is_tight() -> None:
     rule = replace(MODEL._rule(2000), k=1, truncation=2**20)
     low, high = np.full(2000, 2**19), np.full(2000, 2**19 - rule.sensitivity)
     high[0] = 2**19 + rule.sensitivity
-    select = replace(MODEL, k=1)._plan(2000).select
+    select = mechanisms_of(replace(MODEL, k=1), 2000).select
     epsilon = float(select.loss.epsilon)
     tight = max_log_ratio(select.law(rule.scores(low)), select.law(rule.scores(high)))
     assert 0.98 * epsilon < tight <= epsilon + 1e-12
@@ -230,7 +241,7 @@ def test_truncation_moves_scores_no_further_than_similarities(candidates, trunca
 @pytest.mark.parametrize("order", [1.5, 8.0])
 def test_concentrated_lists_keep_their_budget(order: float) -> None:
     model = replace(MODEL, delta="1e-6")
-    rule, plan = model._rule(3), model._plan(3)
+    rule, plan = model._rule(3), mechanisms_of(model, 3)
     assert isinstance(plan.perturb, GaussianMechanism)
     assert isinstance(plan.means, GaussianMechanism)
     spent = 3 * (plan.select.concentrated_loss.rho + plan.perturb.rho)
@@ -264,62 +275,3 @@ def test_one_history_keeps_within_the_bounds_of_the_item_sums() -> None:
         assert max(steps) <= sums.linf
         longest = max(longest, sum(steps) / float(sums.l1))
     assert longest > 0.999
-
-
-# NoisyNeighborMean: one user moves the sum by at most 2B
-
-
-def sums_for(people: dict[str, Person], recipients: list[Person], kind: str, bound: int) -> np.ndarray:
-    """Sums of every item for every recipient, with one and with two neighbors."""
-    data = world(people)
-    assert data.scale is not None
-    raters = Raters.of(data, Likeness.of(kind, 1, 1, data.scale))
-    found = []
-    for recipient, k in itertools.product(recipients, (1, 2)):
-        items = data.items.encode([item for item, _ in recipient])
-        ratings = np.array([rating for _, rating in recipient], dtype=np.float64)
-        found.append(neighbor_sums(raters.rows, raters.nearest(items, ratings, k), np.full(3, 3.0), bound))
-    return np.array(found)
-
-
-@pytest.mark.parametrize(("kind", "bound"), [("cosine", "2"), ("cosine_shrunk", "1/3"), ("pearson", "2")])
-def test_one_user_moves_a_neighbor_sum_by_at_most_two_bounds(kind: str, bound: str) -> None:
-    """Added anywhere in the order of ids, or replaced; the bound is attained, so the scale cannot be smaller."""
-    model = NoisyNeighborMean(epsilon=1, queries=4, bound=bound, center=3)
-    steps, sums = model._bound_steps, model._bounded(np.zeros(1, dtype=np.int64))
-    few: list[Person] = [
-        tuple(zip("abc", ratings, strict=True)) for ratings in ((5, 1, 1), (5, 1, 5), (5, 5, 1), (5, 5, 5), (1, 5, 5))
-    ]
-    recipients: list[Person] = [(("a", 5), ("b", 1)), (("a", 5), ("b", 5)), (("a", 1), ("b", 1), ("c", 5))]
-    worst = 0
-    for first, second in itertools.combinations_with_replacement(few, 2):
-        two = {"b": first, "d": second}
-        before = sums_for(two, recipients, kind, steps)
-        for name in "ace":
-            with_one = np.array([sums_for({**two, name: person}, recipients, kind, steps) for person in few])
-            added = int(np.abs(with_one - before).max())
-            replaced = int((with_one.max(axis=0) - with_one.min(axis=0)).max())
-            worst = max(worst, added, replaced)
-            assert worst <= 2 * steps
-    assert worst == 2 * steps
-    scale = LaplaceMechanism(model.query_epsilon).parameter(sums)
-    assert Fraction(worst) / scale == model.query_epsilon  # the largest log-ratio of an answer is what is charged
-    assert Fraction(worst) / (scale * Fraction(9, 10)) > model.query_epsilon
-    assert steps == math.floor(Fraction(bound) * 2**BITS)
-
-
-def test_similarities_of_others_do_not_depend_on_who_else_is_there() -> None:
-    """Bit for bit: otherwise one user could reorder all the others."""
-    own = np.array([0, 1, 2], dtype=np.int32), np.array([5.0, 1.0, 4.0])
-    everybody = histories()
-    for kind in ("cosine", "cosine_full", "pearson", "cosine_shrunk"):
-        for person in everybody[::3]:
-            people = {"b": everybody[-1], "d": everybody[10]}
-            both = []
-            for there in (people, {**people, "c": person}):
-                data = world(there)
-                assert data.scale is not None
-                raters = Raters.of(data, Likeness.of(kind, 1, 1, data.scale))
-                similarity = raters.similarities(*own)
-                both.append([similarity[data.users.code(name)] for name in people])
-            assert both[0] == both[1]

@@ -17,11 +17,10 @@ import pytest
 from discreet.data import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
-from discreet.neighbors import item_gram as gram_file
-from discreet.neighbors.item_gram import item_gram
-from discreet.neighbors.item_statistics import Norm
-from discreet.pairs import heads
-from discreet.pairs.budgets import Budget
+from discreet.models import heads
+from discreet.models import item_gram as gram_file
+from discreet.models.item_gram import item_gram
+from discreet.models.item_statistics import Norm
 from discreet.pairs.difference_sums import (
     PairBounds,
     WeighedPairs,
@@ -33,6 +32,7 @@ from discreet.pairs.difference_sums import (
 )
 from discreet.pairs.private_cosine import _purchases, _unrated
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.mechanisms import LaplaceMechanism
 from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
@@ -325,14 +325,11 @@ def test_normal_releases_keep_their_budget_in_all_tiny_worlds(unit: Unit) -> Non
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_item_statistics_for_values(norm: Norm) -> None:
-    budget = Budget(Fraction(1), norm)
+    budget = Budget(1, 0 if norm == 1 else "1e-6", VALUE)
 
     def prepared(people: World) -> BoundedSums:
         data = world(people)
-        choice = heads.HeadChoice.of(None, data, budget, unit=VALUE, share=Fraction(1, 2))
-        choice.prepare(data)
-        assert choice.sums is not None
-        return choice.sums
+        return heads.HeadChoice.of(None, data, budget, Fraction(1, 2)).statistics(data)
 
     stated, most = prepared(((1, 5, None),)), 0
     for one, two in pairs_of_worlds(VALUE):

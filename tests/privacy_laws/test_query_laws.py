@@ -6,32 +6,21 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
 
 import discreet.coupled as coupled
-from discreet.coupled import (
-    MWEM,
-    PMW,
-    Coupling,
-    budgets,
-    choices,
-    most_updates,
-    multiplicative_weights,
-    mwem,
-    pmw_run,
-    product_workload,
-    query_method,
-    threshold_stream,
-    workload,
-)
-from discreet.coupled.budgets import Budget
-from discreet.coupled.pmw_plan import PMWPlan
-from discreet.coupled.query_method import QuerySetting, single_sum
-from discreet.coupled.threshold_stream import ThresholdStream
+from discreet.coupled import MWEM, PMW, Coupling, bounds
+from discreet.coupled.bounds import single_sum
+from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.weights import learned_histogram, mwem, pmw_run, threshold_stream
+from discreet.coupled.weights.pmw_plan import PMWPlan
+from discreet.coupled.weights.threshold_stream import ThresholdStream
+from discreet.coupled.workloads import choices, product, workload
 from discreet.data import Table
+from discreet.privacy import threshold
+from discreet.privacy.budget import Budget
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.selection import ExponentialMechanism
 from discreet.testing import max_log_ratio, renyi_divergence
@@ -73,13 +62,13 @@ def worst_ratio(plan: PMWPlan, *, lazy: int, less=(1, 1)) -> float:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights of 0 and 1 only: one grid step is one record, and laws have few outcomes."""
-    for module in (workload, choices, product_workload, query_method, multiplicative_weights, pmw_run, mwem):
+    for module in (workload, choices, product, bounds, learned_histogram, pmw_run, mwem):
         monkeypatch.setattr(module, "GRID", 1)
 
 
 @pytest.mark.parametrize(("epsilon", "updates"), [(1, 1), (1, 2), (3, 5)])
 def test_the_worst_stream_of_tests_costs_its_share_and_a_tenth_less_noise_is_found(coarse, epsilon, updates) -> None:
-    plan = PMWPlan.of(Budget.of(epsilon), updates, Fraction(1))
+    plan = PMWPlan.of(Budget(epsilon, selects=True), updates, Fraction(1))
     share = float(plan.tests.loss.epsilon)
     assert share + updates * float(plan.answers.loss.epsilon) == pytest.approx(epsilon)  # type: ignore[attr-defined]
     honest = worst_ratio(plan, lazy=MANY)
@@ -91,7 +80,7 @@ def test_the_worst_stream_of_tests_costs_its_share_and_a_tenth_less_noise_is_fou
 
 
 def test_a_thousand_lazy_rounds_cost_the_threshold_and_nothing_else(coarse) -> None:
-    plan = PMWPlan.of(Budget.of(1), 2, Fraction(1))
+    plan = PMWPlan.of(Budget(1, selects=True), 2, Fraction(1))
     like = single_sum(np.zeros(1, dtype=np.int64), QuerySetting(10, coupled.prefix_sums({"a": range(2)}, "a"), None))
     first, second = float(plan.tests.epsilon_threshold), float(plan.tests.threshold_scale(like))
     costs = []
@@ -128,14 +117,6 @@ def test_quadrature_with_continuous_noise() -> None:
     lazy_alone = log_probability(1000, 0, 0, 0) - log_probability(1000, 1, 0, 0)
     assert lazy_alone == pytest.approx(e1, abs=5e-5)
     assert lazy_alone <= e1 + 1e-9
-
-
-@pytest.mark.parametrize(("cells", "error", "most"), [(256, 0.05, 1109.04), (2**16, 0.1, 554.518), (2, 0.5, 1.3863)])
-def test_how_many_updates_there_can_be(cells: int, error: float, most: float) -> None:
-    assert most_updates(cells, error) == pytest.approx(most, abs=5e-3)
-    # Any other step needs more, and beyond 8·error there is no bound.
-    assert most_updates(cells, error, step=3 * error) > most_updates(cells, error)
-    assert most_updates(cells, error, step=8 * error) == math.inf
 
 
 def test_the_potential_falls_as_the_lemma_says(fixed_bits) -> None:
@@ -246,8 +227,8 @@ def ways(monkeypatch: pytest.MonkeyPatch, coarse) -> Ways:
         return chosen
 
     real_open = ThresholdStream.__post_init__
-    monkeypatch.setattr(budgets, "rho_for", cache(budgets.rho_for))  # the same budget, for thousands of runs
     monkeypatch.setattr(threshold_stream, "discrete_laplace", noise)
+    monkeypatch.setattr(threshold, "discrete_laplace", noise)
     monkeypatch.setattr(ThresholdStream, "__post_init__", opened)
     monkeypatch.setattr(ThresholdStream, "first_pass", first_pass)
     monkeypatch.setattr(pmw_run, "LEAST_BLOCK", 1)
@@ -294,7 +275,7 @@ def pmw_laws(ways: Ways, method: PMW, coupling: bool) -> list[dict[object, float
 @pytest.mark.parametrize("coupling", [False, True])
 def test_every_outcome_of_pmw_on_all_neighbors(ways: Ways, coupling: bool) -> None:
     epsilon = 2
-    method = PMW.of(epsilon=epsilon, updates=2, threshold=1, passes=1)
+    method = PMW(epsilon=epsilon, updates=2, threshold=1, passes=1)
     laws = pmw_laws(ways, method, coupling)
     assert all(sum(law.values()) == pytest.approx(1, abs=1e-9) for law in laws)
     assert len(laws[0]) > 20
@@ -305,11 +286,11 @@ def test_every_outcome_of_pmw_on_all_neighbors(ways: Ways, coupling: bool) -> No
 
 
 def test_every_outcome_of_concentrated_pmw_on_all_neighbors(ways: Ways) -> None:
-    method = PMW.of(epsilon=4, delta="1e-3", updates=2, threshold=1, passes=1)
+    method = PMW(epsilon=4, delta="1e-3", updates=2, threshold=1, passes=1)
     laws = pmw_laws(ways, method, False)
     table = tables()[0]
     queries = coupled.queries_from_json(table, QUESTIONS)
-    rho = float(method.guarantee(table, queries).loss.concentrated().rho)  # type: ignore[union-attr]
+    rho = float(method.plan(table, queries).guarantee.loss.concentrated().rho)  # type: ignore[union-attr]
     for order in (1.5, 3.0, 6.0):
         worst = max(renyi_divergence(laws[i], laws[j], order) for i, j in neighbors(1))
         assert 0.2 * rho * order < worst <= rho * order + 1e-9
@@ -323,7 +304,7 @@ def test_pmw_that_reuses_the_test_noise_budget_is_found(ways: Ways, monkeypatch:
         "of",
         classmethod(lambda cls, budget, c, T: PMWPlan(honest(budget, c, T).tests, LaplaceMechanism.of(3), 1)),
     )
-    laws = pmw_laws(ways, PMW.of(epsilon=2, updates=2, threshold=1, passes=1), False)
+    laws = pmw_laws(ways, PMW(epsilon=2, updates=2, threshold=1, passes=1), False)
     assert max(max_log_ratio(laws[i], laws[j]) for i, j in neighbors(1)) > 2
 
 
@@ -344,17 +325,17 @@ def mwem_laws(ways: Ways, method: MWEM, coupling: bool) -> list[dict[object, flo
 @pytest.mark.parametrize("coupling", [False, True])
 def test_every_outcome_of_mwem_on_all_neighbors(ways: Ways, coupling: bool) -> None:
     epsilon = 2
-    laws = mwem_laws(ways, MWEM.of(epsilon=epsilon, rounds=2, passes=1), coupling)
+    laws = mwem_laws(ways, MWEM(epsilon=epsilon, rounds=2, passes=1), coupling)
     assert all(sum(law.values()) == pytest.approx(1, abs=1e-9) for law in laws)
     losses = [max_log_ratio(laws[i], laws[j]) for i, j in neighbors(2 if coupling else 1)]
     assert 0.4 * epsilon < max(losses) <= epsilon + 1e-9
 
 
 def test_every_outcome_of_concentrated_mwem_on_all_neighbors(ways: Ways) -> None:
-    method = MWEM.of(epsilon=4, delta="1e-3", rounds=2, passes=1)
+    method = MWEM(epsilon=4, delta="1e-3", rounds=2, passes=1)
     laws = mwem_laws(ways, method, False)
     table = tables()[0]
-    loss = method.guarantee(table, coupled.queries_from_json(table, QUESTIONS[:2])).loss
+    loss = method.plan(table, coupled.queries_from_json(table, QUESTIONS[:2])).guarantee.loss
     rho = float(loss.concentrated().rho)  # type: ignore[union-attr]
     for order in (1.5, 3.0, 6.0):
         worst = max(renyi_divergence(laws[i], laws[j], order) for i, j in neighbors(1))
@@ -363,7 +344,7 @@ def test_every_outcome_of_concentrated_mwem_on_all_neighbors(ways: Ways) -> None
 
 def test_measurements_of_mwem_with_a_tenth_less_noise_are_found(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two measurements alone reach their shares on these tables, so less noise goes beyond them."""
-    method = MWEM.of(epsilon=2, rounds=2, passes=1)
+    method = MWEM(epsilon=2, rounds=2, passes=1)
     like = single_sum(np.array([0, 1]), QuerySetting(ROWS, coupled.prefix_sums({"a": range(2)}, "a"), None))
     picking, measuring = method.mechanisms(2)
     assert isinstance(measuring, LaplaceMechanism)

@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 from discreet.data.tags import TagAssignments
-from discreet.privacy import normal
+from discreet.privacy import draws
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram, LaplaceGramMechanism
 from discreet.privacy.losses import GaussianLoss
 from discreet.privacy.mechanisms import LaplaceMechanism
 from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ, PTRS
-from discreet.tagging.tag_budget import TagBudget
-from discreet.tagging.tag_sums import Links, Order, one_assignment, popularity, tag_gram
-from discreet.tagging.topic_sums import TagTopics, resource_topics, size_counts, type_counts
+from discreet.tagging.sums.topics import TagTopics, resource_topics, size_counts, type_counts
+from discreet.tagging.sums.users import LinkTable, Order, popularity, tag_gram, unit_counts
 from discreet.testing import additive_log_ratio
 
 RESOURCES, TAGS = ["r", "s"], ["a", "b", "c"]
@@ -57,17 +58,18 @@ def topics() -> TagTopics:
     return TagTopics.of(np.array([[0.9, 0.1], [0.3, 0.7]]), HEAD, len(TAGS))
 
 
-def whole(links: Links) -> BoundedSums:
-    blocks = [sums for _, sums in links.blocks()]
-    assert len(blocks) == 1
-    return blocks[0]
+def links(data: TagAssignments, resources: list[int], order: Order | None) -> BoundedSums:
+    """The whole table of these resources."""
+    table = LinkTable(np.array(resources), data.n_tags, order)
+    (block,) = table.blocks()
+    return table.sums(data, *block)
 
 
 SUMS: dict[str, Callable[[TagAssignments, Order], BoundedSums]] = {
     "tags": lambda data, order: popularity(data, order, resources=False),
     "tags and resources": lambda data, order: popularity(data, order, resources=True),
-    "links": lambda data, order: whole(Links.of_users(data, np.array([0, 1]), order)),
-    "links of one resource": lambda data, order: whole(Links.of_users(data, np.array([1]), order)),
+    "links": lambda data, order: links(data, [0, 1], order),
+    "links of one resource": lambda data, order: links(data, [1], order),
     "resources by topic": lambda data, order: resource_topics(data, topics(), order),
     "sizes": lambda data, order: size_counts(data),
     "types": lambda data, order: type_counts(data, topics()),
@@ -122,7 +124,7 @@ def test_users_with_thousands_of_triples_are_no_longer_than_others(order: Order,
     found = TagTopics.of(np.full((30, 7), 1 / 7), np.arange(30), len(tags))
     for sums in (
         popularity(data, order, resources=True),
-        whole(Links.of_users(data, np.arange(100), order)),
+        links(data, list(range(100)), order),
         resource_topics(data, found, order),
     ):
         assert 0.9 < norm(sums.values, order) / float(sums.l2_squared if order == 2 else sums.l1) <= 1
@@ -140,15 +142,16 @@ def test_nobody_is_there_and_nothing_moves() -> None:
 # What a whole release costs: the parts of one user's trace, each in units of its noise
 
 
-def spent_by_users(budget: TagBudget, history: Triples, *, less: Fraction) -> Fraction | float:
+def spent_by_users(budget: Budget, history: Triples, *, less: Fraction) -> Fraction | float:
     """μ² or ε of popularity, Gram matrix and links together for one more user, with so much of the noise."""
     shares = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
-    data, order = with_history(history, alone=True), budget.order
-    sums = (popularity(data, order, resources=True), whole(Links.of_users(data, np.arange(2), order)))
-    gram, noise = tag_gram(data, np.arange(3), order), budget.gram(shares[1])
+    data = with_history(history, alone=True)
+    order: Order = 1 if budget.is_pure else 2
+    sums = (popularity(data, order, resources=True), links(data, [0, 1], order))
+    gram, noise = tag_gram(data, np.arange(3), order), budget.part(shares[1]).for_gram()
     total = 0.0
     for share, some in zip((shares[0], shares[2]), sums, strict=True):
-        mechanism = budget.additive(share)
+        mechanism = budget.part(share).for_sums()
         parameter = mechanism.parameter(some) * less
         total += norm(some.values, order) / float(parameter) ** order
     matrix = gram.matrices[0]
@@ -156,6 +159,7 @@ def spent_by_users(budget: TagBudget, history: Triples, *, less: Fraction) -> Fr
     if isinstance(noise, NormalGramMechanism):
         diagonal, off = noise.deviations(gram)
     else:
+        assert isinstance(noise, LaplaceGramMechanism)
         diagonal, off = 2 * noise.scale(gram), noise.scale(gram)
     total += norm(on, order) / float(diagonal * less) ** order + norm(above, order) / float(off * less) ** order
     return total
@@ -166,9 +170,8 @@ def spent_by_users(budget: TagBudget, history: Triples, *, less: Fraction) -> Fr
 def test_three_releases_keep_the_budget_and_a_tenth_less_noise_does_not(
     delta: Fraction, less: Fraction, holds: bool
 ) -> None:
-    budget = TagBudget(Fraction(1), delta)
-    loss = budget.loss
-    allowed = float(loss.mu_squared if isinstance(loss, GaussianLoss) else loss.epsilon)
+    budget = Budget(1, delta)
+    allowed = float(budget.amount)
     worst = max(spent_by_users(budget, history, less=less) for history in histories())
     assert (worst <= allowed * (1 + 1e-12)) == holds
     assert worst > 0.99 * allowed
@@ -183,8 +186,8 @@ def test_one_assignment_costs_epsilon_exactly(less: Fraction, holds: bool) -> No
     for gone in range(3):
         kept = tuple(t for n, t in enumerate(full[0]) if n != gone)
         pair = world(full), world([kept])
-        counts = [one_assignment(np.bincount(data.tag, minlength=3)) for data in pair]
-        cells = [whole(Links.of_assignments(data)) for data in pair]
+        counts = [unit_counts(np.bincount(data.tag, minlength=3), Unit("record")) for data in pair]
+        cells = [links(data, [0, 1], None) for data in pair]
         first, second = LaplaceMechanism(epsilon * share / less), LaplaceMechanism(epsilon * (1 - share) / less)
         worst = max(worst, additive_log_ratio(first, *counts) + additive_log_ratio(second, *cells))
     assert (worst <= float(epsilon) + 1e-9) == holds
@@ -198,11 +201,11 @@ def test_every_cell_gets_the_noise_that_was_planned(monkeypatch: pytest.MonkeyPa
         asked.append((math.prod(shape) if isinstance(shape, tuple) else shape, deviation))
         return np.zeros(shape, dtype=np.int64)
 
-    monkeypatch.setattr(normal, "rounded_gaussian", draw)
+    monkeypatch.setitem(draws.SAMPLERS, "normal", draw)
     data = world(BASE)
-    method = PTRJ.of(epsilon=1, delta="1e-6", popularity_share="1/4", gram_share="1/4", head=3, resources=1)
+    method = PTRJ(epsilon=1, delta="1e-6", popularity_share="1/4", gram_share="1/4", head=3, resources=1)
     method.release(data)
-    loss = method.guarantee(data).loss
+    loss = method.plan(data).guarantee.loss
     assert isinstance(loss, GaussianLoss)
     # Tags and resources; the triangle and the diagonal of the Gram matrix; all tags of the one resource.
     assert [size for size, _ in asked] == [5, 3, 3, 3]
@@ -212,7 +215,7 @@ def test_every_cell_gets_the_noise_that_was_planned(monkeypatch: pytest.MonkeyPa
         assert float(deviation) >= times * unit * (1 - 1e-9)
 
     asked.clear()
-    PTRS.of(epsilon=1, delta="1e-6", users=3).release(data)
+    PTRS(epsilon=1, delta="1e-6", users=3).release(data)
     # Popularity, matrix, resources by topic (one topic and the rest), sizes, types.
     assert [size for size, _ in asked] == [3, 3, 3, 4, 13, 2]
     shares = (1 / 10, 4 / 5, 2 / 5, 2 / 5, 1 / 20, 1 / 20)
@@ -224,7 +227,7 @@ def test_every_cell_gets_the_noise_that_was_planned(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("unit", ["user", "assignment"])
 def test_shapes_types_and_figures_do_not_depend_on_one_user(delta: object, unit: str) -> None:
-    method = PTRJ.of(epsilon=1, delta=delta, unit=unit)  # type: ignore[arg-type]
+    method = PTRJ(epsilon=1, delta=delta, unit=unit)  # type: ignore[arg-type]
     here, there = (method.release(world(people)) for people in (BASE, [*BASE, tuple(histories())[-1]]))
     assert here.parameters == there.parameters
     assert here.guarantee == there.guarantee
@@ -236,14 +239,16 @@ def test_shapes_types_and_figures_do_not_depend_on_one_user(delta: object, unit:
 
 def test_bounds_of_a_part_of_a_table_are_those_of_the_whole() -> None:
     data = world([tuple(histories())[-1]])
-    links = Links.of_users(data, np.arange(2), 2)
-    assert links.bounds.l2_squared == whole(links).l2_squared
-    assert norm(whole(links).values, 1) <= links.bounds.l1
+    table, whole = LinkTable(np.arange(2), data.n_tags, 2), links(data, [0, 1], 2)
+    assert table.bounds.l2_squared == whole.l2_squared
+    assert norm(whole.values, 1) <= table.bounds.l1
+    rows = [table.sums(data, row, row + 1) for row in range(2)]
+    np.testing.assert_array_equal(np.concatenate([row.values for row in rows]), whole.values)
 
 
 def test_laplace_and_normal_gram_take_their_own_norms() -> None:
     gram = tag_gram(world(BASE), np.arange(3), 1)
-    assert isinstance(TagBudget(Fraction(1), Fraction(0)).gram(Fraction(1)), LaplaceGramMechanism)
+    assert isinstance(Budget(1).for_gram(), LaplaceGramMechanism)
     assert LaplaceGramMechanism(Fraction(1)).scale(gram) == Fraction(2**20, 2)
     assert isinstance(gram, BoundedGram)
     assert NormalMechanism(Fraction(1)).parameter(popularity(world(BASE), 2, resources=False)) >= 2**20

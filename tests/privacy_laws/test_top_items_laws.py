@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 import discreet as dc
 from discreet.counting import TopItems
 from discreet.counting.cells import Cells
-from discreet.counting.user_counts import by_user_once, held_to_one_place, scores_by_place, winner_sums
+from discreet.counting.user_counts import by_user_once, held_to_one_place, place_scores, scores_of, winner_sums
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.selection import TopK
 from discreet.testing import additive_log_ratio, max_log_ratio, renyi_divergence
@@ -72,7 +72,8 @@ def fact_pairs() -> list[tuple[Cells, Cells]]:
 
 def joint_law(mechanism: TopK, cells: Cells) -> dict[tuple, float]:
     """Probability of all lists together; their noise is independent."""
-    laws = [mechanism.law(scores) for scores in scores_by_place(by_user_once(cells))]
+    scores = place_scores(by_user_once(cells))
+    laws = [mechanism.law(scores_of(scores, place)) for place in range(cells.n_places)]
     return {
         tuple(picks for picks, _ in outcome): math.prod(p for _, p in outcome)
         for outcome in itertools.product(*(law.items() for law in laws))
@@ -85,7 +86,7 @@ def worst(pairs, mechanism_of) -> float:
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_contexts_that_vary_within_a_user_charge_every_pick(k: int) -> None:
-    top = TopItems.of(k, epsilon=EPSILON)
+    top = TopItems(k=k, epsilon=EPSILON)
     assert top.picks(cells_of(visits(()))) == 2 * k
     loss = worst(visit_pairs(), top.mechanism)
     assert 0.4 * float(EPSILON) <= loss <= float(EPSILON) + 1e-9
@@ -100,7 +101,7 @@ def test_charging_such_contexts_in_parallel_is_caught(k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_facts_about_users_cost_one_list(k: int) -> None:
-    top = TopItems.of(k, epsilon=EPSILON)
+    top = TopItems(k=k, epsilon=EPSILON)
     assert top.mechanism(cells_of(facts(()))) == TopK.for_total(k, EPSILON)
     loss = worst(fact_pairs(), top.mechanism)
     assert 0.4 * float(EPSILON) <= loss <= float(EPSILON) + 1e-9
@@ -108,7 +109,7 @@ def test_facts_about_users_cost_one_list(k: int) -> None:
 
 @pytest.mark.parametrize(("pairs", "data"), [(visit_pairs, visits), (fact_pairs, facts)])
 def test_concentrated_lists(pairs, data) -> None:
-    top = TopItems.of(1, epsilon=1, delta="1e-6")
+    top = TopItems(k=1, epsilon=1, delta="1e-6")
     rho = float(top.loss(cells_of(data(()))).concentrated().rho)  # type: ignore[union-attr]
     for order in (1.5, 4.0):
         for a, b in pairs()[::5]:
@@ -130,7 +131,7 @@ def drawn_law(top: TopItems, histories: tuple[tuple[Visit, ...], ...]) -> dict[t
 
 
 def test_users_drawn_to_one_context_cost_one_list() -> None:
-    top = TopItems.of(1, epsilon=EPSILON, one_context_each=True)
+    top = TopItems(k=1, epsilon=EPSILON, one_context_each=True)
     assert top.mechanism(cells_of(visits(()))) == TopK.for_total(1, EPSILON)
     losses = [
         max_log_ratio(drawn_law(top, others), drawn_law(top, (*others, history)))
@@ -169,8 +170,9 @@ def test_what_one_user_changes_in_the_numbers_of_winners(norm, cap) -> None:
 
 def test_lists_and_numbers_together_keep_the_whole_budget() -> None:
     """For every pair and every outcome: what the lists tell, and the most that the numbers can add."""
-    top = TopItems.of(1, epsilon=EPSILON, count_share="1/2", count_cap=1)
-    noise = top.count_mechanism()
+    top = TopItems(k=1, epsilon=EPSILON, count_share="1/2", count_cap=1)
+    assert top._count_budget is not None
+    noise = top._count_budget.for_sums()
     assert isinstance(noise, LaplaceMechanism)
     losses = []
     for a, b in visit_pairs()[::4]:
@@ -186,9 +188,9 @@ def test_lists_and_numbers_together_keep_the_whole_budget() -> None:
 
 
 def test_numbers_without_a_cap_are_whole_and_keep_their_share() -> None:
-    top = TopItems.of(1, epsilon=EPSILON, count_share="1/2")
-    noise = top.count_mechanism()
-    assert noise is not None
+    top = TopItems(k=1, epsilon=EPSILON, count_share="1/2")
+    assert top._count_budget is not None
+    noise = top._count_budget.for_sums()
     winners = np.array([[0], [1]])
     losses = []
     for a, b in visit_pairs()[::3]:
@@ -198,9 +200,10 @@ def test_numbers_without_a_cap_are_whole_and_keep_their_share() -> None:
 
 
 def test_concentrated_budgets_add_up() -> None:
-    top = TopItems.of(3, epsilon=1, delta="1e-6", count_share="1/4")
+    top = TopItems(k=3, epsilon=1, delta="1e-6", count_share="1/4")
     cells = cells_of(visits(()))
-    noise = top.count_mechanism()
+    assert top._count_budget is not None
+    noise = top._count_budget.for_sums()
     assert isinstance(noise, GaussianMechanism)
     whole = top.loss(cells).concentrated()
     assert whole is not None
@@ -211,7 +214,7 @@ def test_concentrated_budgets_add_up() -> None:
 
 def test_released_lists_follow_the_law(fixed_bits) -> None:
     data = visits(((("a", "sat"), ("b", "sun")), (("a", "sat"), ("a", "sun")), (("c", "sat"),)))
-    top = TopItems.of(1, epsilon=4)
+    top = TopItems(k=1, epsilon=4)
     law = joint_law(top.mechanism(cells_of(data)), cells_of(data))
     seen: Counter[tuple] = Counter()
     for _ in range(600):

@@ -1,4 +1,4 @@
-"""Weighted, clipped, hybrid and head/tail counts, and chosen caps: exact laws over all tiny neighboring worlds."""
+"""Weighted, clipped and hybrid counts, and chosen caps: exact laws over all tiny neighboring datasets."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.counting.cap_choice import _binned, _Purpose, _scores, _sizes
+from discreet.counting.cap_choice import RankChoice, binned, sizes_of, users_above
 from discreet.counting.cells import Cells, Level
 from discreet.counting.contexts import Context
-from discreet.counting.head_tail import of_items
 from discreet.counting.hybrid import leaning_sums, leaning_weights
 from discreet.counting.levels import clipped, weighed
 from discreet.counting.popularity import smoothed
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
+from discreet.privacy.mechanisms import LaplaceMechanism
+from discreet.privacy.normal import NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism
 from discreet.privacy.weighing import sums_within_l2, weights_within_l2
-from discreet.testing import additive_log_ratio, additive_renyi, max_log_ratio, neighboring_worlds
+from discreet.testing import additive_log_ratio, additive_renyi, max_log_ratio, neighboring_datasets
 
 EPSILON, RHO = Fraction(1, 2), Fraction(1, 8)
+MU_SQUARED = 2 * RHO  # μ-GDP has Rényi divergences of at most αμ²/2
 BITS = 2
 DAYS = Context("day", ("dry", "wet"))
 History = tuple[tuple[int, int], ...]
@@ -50,11 +51,9 @@ def pairs(n_items: int = 2, most: int = 3, others: int = 5):
             yield world(*there, n_items=n_items), world(*there, person, n_items=n_items)
 
 
-def leaning(
-    cells: Cells, level: Level, popularity, *, squared: bool, gamma: float = 1, bits: int = BITS
-) -> BoundedSums:
-    weight = leaning_weights(cells, smoothed(popularity), 2, gamma=gamma, squared=squared, bits=bits)
-    return leaning_sums(cells, level, weight, 2, squared=squared, bits=bits)
+def leaning(cells: Cells, level: Level, popularity, *, norm: int, gamma: float = 1, bits: int = BITS) -> BoundedSums:
+    weight = leaning_weights(cells, smoothed(popularity), 2, gamma=gamma, norm=norm, bits=bits)
+    return leaning_sums(cells, level, weight, 2, norm=norm, bits=bits)
 
 
 @dataclass(frozen=True)
@@ -66,19 +65,19 @@ class TooLittleNoise(LaplaceMechanism):
 
 
 @dataclass(frozen=True)
-class TooLittleVariance(GaussianMechanism):
+class TooLittleVariance(NormalMechanism):
     """A broken twin: nine tenths of the standard deviation."""
 
     def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(81, 100)
+        return super().parameter(sums) * Fraction(9, 10)
 
 
 LOOKS = [np.array(p, dtype=float) for p in itertools.product((-9.0, 0.5, 3.0, 40.0), repeat=2)]
 
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 8.0])
-def test_clipped_items_and_edges_keep_rho_and_use_it(order: float) -> None:
-    mechanism = GaussianMechanism(RHO)
+def test_clipped_items_and_edges_keep_mu_and_use_it(order: float) -> None:
+    mechanism = NormalMechanism(MU_SQUARED)
     worst = 0.0
     for without, with_user in pairs():
         for level in ("items", "edges"):
@@ -90,7 +89,7 @@ def test_clipped_items_and_edges_keep_rho_and_use_it(order: float) -> None:
 
 def test_clipping_each_level_by_the_number_of_records_is_caught() -> None:
     """A broken twin: √(C²/|T|) bounds the length only where no item is touched twice."""
-    mechanism = GaussianMechanism(RHO)
+    mechanism = NormalMechanism(MU_SQUARED)
     worst = 0.0
     for without, with_user in pairs():
         sums = []
@@ -116,9 +115,7 @@ def hybrid_log_ratio(without: Cells, with_user: Cells, factor: Fraction = Fracti
         steps = np.round(look * 2**BITS).astype(np.int64)
         ratio = float((log_pmf(steps - looks[0].values) - log_pmf(steps - looks[1].values)).sum())
         rest = sum(
-            additive_log_ratio(
-                second, leaning(without, level, look, squared=False), leaning(with_user, level, look, squared=False)
-            )
+            additive_log_ratio(second, leaning(without, level, look, norm=1), leaning(with_user, level, look, norm=1))
             for level in ("items", "edges")
         )
         worst = max(worst, abs(ratio) + rest)
@@ -141,89 +138,32 @@ def test_weights_from_a_popularity_that_nobody_paid_for_are_caught() -> None:
     others = [((0, 0), (0, 0), (1, 0), (1, 0))] * 5
     without, with_user = world(*others), world(*others, ((0, 0), (0, 0)))
     mechanism = LaplaceMechanism(EPSILON)
-    own = [leaning(c, "items", c.totals("items").astype(float), squared=False, gamma=9) for c in (without, with_user)]
-    paid = [leaning(c, "items", np.array([10.0, 10.0]), squared=False, gamma=9) for c in (without, with_user)]
+    own = [leaning(c, "items", c.totals("items").astype(float), norm=1, gamma=9) for c in (without, with_user)]
+    paid = [leaning(c, "items", np.array([10.0, 10.0]), norm=1, gamma=9) for c in (without, with_user)]
     assert additive_log_ratio(mechanism, *paid) <= float(EPSILON) + 1e-9
     assert additive_log_ratio(mechanism, *own) > 1.2 * float(EPSILON)
 
 
 @pytest.mark.parametrize("order", [1.5, 4.0])
-def test_hybrid_lengths_keep_rho_for_every_first_look(order: float) -> None:
-    mechanism = GaussianMechanism(RHO)
+def test_hybrid_lengths_keep_mu_for_every_first_look(order: float) -> None:
+    mechanism = NormalMechanism(MU_SQUARED)
     worst = 0.0
     for without, with_user in pairs(others=2):
         for look in LOOKS[::3]:
             for level in ("items", "edges"):
-                sums = [leaning(c, level, look, squared=True) for c in (without, with_user)]
+                sums = [leaning(c, level, look, norm=2) for c in (without, with_user)]
                 worst = max(worst, additive_renyi(mechanism, sums[0], sums[1], order))
     assert worst <= float(RHO) * order + 1e-9
     assert worst >= 0.9 * float(RHO) * order
 
 
 def test_hybrid_lengths_with_a_tenth_less_noise_are_caught() -> None:
-    mechanism = TooLittleVariance(RHO)
+    mechanism = TooLittleVariance(MU_SQUARED)
     worst = 0.0
     for without, with_user in pairs(others=0):
-        sums = [leaning(c, "items", LOOKS[0], squared=True) for c in (without, with_user)]
+        sums = [leaning(c, "items", LOOKS[0], norm=2) for c in (without, with_user)]
         worst = max(worst, additive_renyi(mechanism, sums[0], sums[1], 4.0))
     assert worst > 1.05 * float(RHO) * 4
-
-
-# Head and tail: a user with records in both has the loss of both.
-
-HEADS = [np.array(head) for head in ((0,), (1,), (2,), (0, 2))]
-SHARES = Fraction(2, 3), Fraction(1, 3)
-
-
-def parts_of(head: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return head, np.setdiff1d(np.arange(3), head)
-
-
-def head_tail_log_ratio(head: np.ndarray, kind: type[LaplaceMechanism], shares=SHARES) -> float:
-    """The largest log-ratio of the counts of both parts, each with a cap of 1 and a share of the budget."""
-    worst = 0.0
-    for without, with_user in pairs(n_items=3, most=2):
-        loss = 0.0
-        for part, share in zip(parts_of(head), shares, strict=True):
-            sums = [weighed(of_items(c, part), "items", 1, bits=BITS) for c in (without, with_user)]
-            loss += additive_log_ratio(kind(EPSILON * share), sums[0], sums[1])
-        worst = max(worst, loss)
-    return worst
-
-
-def head_tail_renyi(head: np.ndarray, kind: type[GaussianMechanism], order: float, shares=SHARES) -> float:
-    worst = 0.0
-    for without, with_user in pairs(n_items=3, most=2):
-        loss = 0.0
-        for part, share in zip(parts_of(head), shares, strict=True):
-            sums = [clipped(of_items(c, part), "items", Fraction(1), bits=BITS) for c in (without, with_user)]
-            loss += additive_renyi(kind(RHO * share), sums[0], sums[1], order)
-        worst = max(worst, loss)
-    return worst
-
-
-@pytest.mark.parametrize("head", HEADS, ids=str)
-def test_head_and_tail_spend_what_their_shares_add_up_to(head: np.ndarray) -> None:
-    assert head_tail_log_ratio(head, LaplaceMechanism) == pytest.approx(float(EPSILON), abs=1e-9)
-
-
-@pytest.mark.parametrize("order", [1.5, 4.0])
-@pytest.mark.parametrize("head", HEADS[1:3], ids=str)
-def test_lengths_of_head_and_tail_spend_what_their_shares_add_up_to(head: np.ndarray, order: float) -> None:
-    worst = head_tail_renyi(head, GaussianMechanism, order)
-    assert 0.9 * float(RHO) * order <= worst <= float(RHO) * order + 1e-9
-
-
-def test_head_and_tail_that_are_charged_in_parallel_are_caught() -> None:
-    """The broken twin takes the parts for different people: each has the whole budget."""
-    whole = Fraction(1), Fraction(1)
-    assert head_tail_log_ratio(HEADS[0], LaplaceMechanism, whole) > 1.9 * float(EPSILON)
-    assert head_tail_renyi(HEADS[0], GaussianMechanism, 4.0, whole) > 1.8 * float(RHO) * 4
-
-
-def test_head_and_tail_with_a_tenth_less_noise_are_caught() -> None:
-    assert head_tail_log_ratio(HEADS[0], TooLittleNoise) > 1.1 * float(EPSILON)
-    assert head_tail_renyi(HEADS[0], TooLittleVariance, 4.0) > 1.1 * float(RHO) * 4
 
 
 @dataclass(frozen=True)
@@ -234,13 +174,9 @@ class OneSided(ExponentialMechanism):
         return 2 * super().rate(scores)
 
 
-def purpose(counts: int) -> _Purpose:
-    return _Purpose(Fraction(1), None, "absolute", counts, 1.0, 4)
-
-
 def cap_pairs():
     """Up to two users, each with one to five records of one item."""
-    return neighboring_worlds("a", most_users=2, most_records=5, repeats=True)
+    return neighboring_datasets("a", most_users=2, most_records=5, repeats=True)
 
 
 @pytest.mark.parametrize(("mechanism", "holds"), [(ExponentialMechanism, True), (OneSided, False)])
@@ -248,8 +184,9 @@ def test_a_cap_chosen_by_rank_keeps_epsilon(mechanism, holds: bool) -> None:
     worst = 0.0
     for counts in (0, 1, 2):
         for without, with_user in cap_pairs():
+            wanted = RankChoice(Fraction(1), counts)
             laws = [
-                mechanism(Fraction(1)).law(_scores(_sizes(d, squared=False), purpose(counts)))
+                mechanism(Fraction(1)).law(wanted.scores(users_above(sizes_of(d, squared=False), 4)))
                 for d in (without, with_user)
             ]
             worst = max(worst, max_log_ratio(*laws))
@@ -261,7 +198,7 @@ def test_a_histogram_of_users_keeps_epsilon_and_uses_it() -> None:
     for squared in (False, True):
         losses = [
             additive_log_ratio(
-                LaplaceMechanism(EPSILON), *(_binned(_sizes(d, squared=squared), 4) for d in (without, with_user))
+                LaplaceMechanism(EPSILON), *(binned(sizes_of(d, squared=squared), 4) for d in (without, with_user))
             )
             for without, with_user in cap_pairs()
         ]
@@ -272,7 +209,7 @@ def test_a_user_in_two_bins_is_caught() -> None:
     """A broken twin: cumulative bins, each with the noise of one."""
     losses = []
     for without, with_user in cap_pairs():
-        sums = [_binned(d.records_per_user, 4) for d in (without, with_user)]
+        sums = [binned(d.records_per_user, 4) for d in (without, with_user)]
         twins = [replace(s, values=np.cumsum(s.values)) for s in sums]
         losses.append(additive_log_ratio(LaplaceMechanism(EPSILON), twins[0], twins[1]))
     assert max(losses) > 2 * float(EPSILON)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.counting import DFT, GS, HPA, LPA, SRA
 from discreet.counting.cells import Cells
-from discreet.counting.fourier import IntegerDFT
-from discreet.counting.gs import group_sums, groups, ragged_group
+from discreet.counting.published.fourier import IntegerDFT
+from discreet.counting.published.gs import group_sums, groups, ragged_group
 from discreet.data import Interactions
 from discreet.errors import PrivacyError
 from discreet.privacy.bounding import BoundedSums
@@ -66,7 +66,7 @@ def test_two_releases_that_tell_nothing_can_tell_everything_together() -> None:
 
 
 def test_replacing_a_user_costs_twice_what_adding_one_does() -> None:
-    method = SRA.of(epsilon=1, cap=2)
+    method = SRA(epsilon=1, cap=2)
     nobody, park, zoo = ({}, {0: 2}, {1: 2})
     sums = [method._sums(cells_of(person, n_items=2), "items") for person in (nobody, park, zoo)]
     mechanism = method._mechanisms(cells_of({}, n_items=2))["items"]
@@ -80,7 +80,7 @@ def test_replacing_a_user_costs_twice_what_adding_one_does() -> None:
 @pytest.fixture
 def popularity() -> tuple[HPA, list[BoundedSums]]:
     """MovieLens in small: everybody has 20 records or more; then one user with a single record comes."""
-    method = HPA.of(epsilon=1, cap=30, first="data")
+    method = HPA(epsilon=1, cap=30, first="data")
     everybody = [dict.fromkeys(range(20), 1)] * 3
     newcomer = {0: 1}
     worlds = [cells_of(*everybody, n_items=3706), cells_of(*everybody, newcomer, n_items=3706)]
@@ -89,12 +89,12 @@ def popularity() -> tuple[HPA, list[BoundedSums]]:
 
 def test_the_least_active_user_sets_the_noise_of_hpa(popularity) -> None:
     method, (before, after) = popularity
-    assert method._popularity.epsilon == Fraction(1, 10)
+    assert method._popularity == LaplaceMechanism(Fraction(1, 10))
     assert [method._popularity.parameter(sums) for sums in (before, after)] == [200, 10]
     # An item that nobody touched in either world, seen at −100.
     ratio = log_chance(method._popularity, before, 3000, -100) - log_chance(method._popularity, after, 3000, -100)
     assert ratio == pytest.approx(6.5, abs=0.05)
-    assert ratio > 60 * float(method._popularity.epsilon)
+    assert ratio > 60 * float(Fraction(1, 10))
     assert additive_log_ratio(method._popularity, before, after) == math.inf
 
 
@@ -111,7 +111,7 @@ def test_whoever_sees_the_popularity_knows_whether_the_newcomer_is_there(popular
 
 
 def test_the_most_active_user_sets_the_noise_of_lpa() -> None:
-    method = LPA.of(epsilon=1, cap="data")
+    method = LPA(epsilon=1, cap="data")
     worlds = [cells_of({0: 1}, n_items=1), cells_of({0: 1}, {0: 100}, n_items=1)]
     mechanism = method._mechanisms(worlds[0])["items"]
     chances = [chance_above(mechanism, method._sums(world, "items"), 0, 60) for world in worlds]
@@ -159,14 +159,14 @@ def test_the_usual_transform_without_normalization_costs_the_root_of_its_length(
 
 def test_the_first_half_is_all_that_is_released() -> None:
     """What protects against the redundant half: more coefficients than there are are not taken."""
-    method = DFT.of(epsilon=1, cap=4, coefficients=8)
+    method = DFT(epsilon=1, cap=4, coefficients=8)
     transform = method._transform(cells_of({}, n_items=8), "items")
     assert transform == IntegerDFT(8, 5)
     assert transform.coordinates == 8
 
 
 def test_the_most_active_user_sets_the_noise_of_the_coefficients() -> None:
-    method = DFT.of(epsilon=1, cap="data", coefficients=3)
+    method = DFT(epsilon=1, cap="data", coefficients=3)
     worlds = [cells_of({0: 1}, n_items=8), cells_of({0: 1}, {0: 100}, n_items=8)]
     transforms = [method._transform(world, "items").of(method._sums(world, "items")) for world in worlds]
     mechanism = method._mechanisms(worlds[0])["items"]
@@ -183,7 +183,7 @@ def test_the_most_active_user_sets_the_noise_of_the_coefficients() -> None:
 
 def test_a_ragged_group_gets_too_little_noise() -> None:
     """Five items in groups of two, one record of each: averages move by 1 + 1 + 1, noise is for 5/2."""
-    method = GS.of(epsilon=2, cap="data", width=2)  # half of it for the counts
+    method = GS(epsilon=2, cap="data", width=2)  # half of it for the counts
     person = dict.fromkeys(range(5), 1)
     worlds = [cells_of(person, n_items=5), cells_of(person, person, n_items=5)]
     mechanism = method._mechanisms(worlds[0])["items"]
@@ -220,19 +220,19 @@ def _grouping_shown(counts: NDArray[np.int64]) -> frozenset[frozenset[int]]:
 @pytest.mark.parametrize(
     ("published", "proved"),
     [
-        (HPA.of(epsilon=1, cap=3, first="data"), HPA.of(epsilon=1, cap=3, first=2)),
-        (LPA.of(epsilon=1, cap="data"), LPA.of(epsilon=1, cap=3)),
-        (DFT.of(epsilon=1, cap="data"), DFT.of(epsilon=1, cap=3)),
-        (GS.of(epsilon=1, cap="data"), GS.of(epsilon=1, cap=3)),
+        (HPA(epsilon=1, cap=3, first="data"), HPA(epsilon=1, cap=3, first=2)),
+        (LPA(epsilon=1, cap="data"), LPA(epsilon=1, cap=3)),
+        (DFT(epsilon=1, cap="data"), DFT(epsilon=1, cap=3)),
+        (GS(epsilon=1, cap="data"), GS(epsilon=1, cap=3)),
     ],
     ids=["HPA", "LPA", "DFT", "GS"],
 )
 def test_the_classes_know_it(published, proved) -> None:
     data = Interactions([("u", "a")], items=["a", "b"])
-    refuted = published.guarantee(data)
+    refuted = published.plan(data).guarantee
     assert refuted.standing is Standing.REFUTED
     assert "tests/refutations/test_counting.py" in refuted.basis
     with pytest.raises(PrivacyError, match="refuted"):
         require_allowed(refuted, allow_refuted=False)
-    assert proved.guarantee(data).standing is Standing.PROVED
-    assert proved.guarantee(data).unit == Unit("user")
+    assert proved.plan(data).guarantee.standing is Standing.PROVED
+    assert proved.plan(data).guarantee.unit == Unit("user")

@@ -13,13 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.coupled import LMCS, LMGS, Coupling, queries_from_json
-from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.sensitivities import (
+from discreet.coupled.published.sensitivities import (
     proved_group_sensitivity,
     proved_influence_sensitivity,
     published_coupled_sensitivity,
 )
-from discreet.coupled.workload import GRID
+from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError
 from discreet.privacy.guarantees import Standing
@@ -65,7 +65,7 @@ def on_a_grid(center: float, scale: float, *, reach: float = 300.0) -> NDArray[n
 
 def test_one_correlated_row_more_doubles_the_noise() -> None:
     """D = {(1,2,3)} and D′ = {(1,2,3), (2,4,6)}, how many rows? The Pearson correlation is 1."""
-    method, laws = LMCS.of(epsilon=1), []
+    method, laws = LMCS(epsilon=1), []
     for table in (numbers((1, 2, 3)), numbers((1, 2, 3), (2, 4, 6))):
         coupling = Coupling.pearson(table)
         assert not coupling.public
@@ -78,7 +78,7 @@ def test_one_correlated_row_more_doubles_the_noise() -> None:
 
 def test_one_response_more_makes_the_noise_ten_times_as_large() -> None:
     """A public star of ten rows, and the one in the middle says yes instead of nothing."""
-    method, laws = LMCS.of(epsilon=1), []
+    method, laws = LMCS(epsilon=1), []
     for middle in ("away", "yes"):
         table = flu(middle, *["yes"] * 9)
         star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)], public=True)
@@ -88,7 +88,7 @@ def test_one_response_more_makes_the_noise_ten_times_as_large() -> None:
 
 
 def test_a_query_that_nobody_responds_to_is_answered_exactly() -> None:
-    method = LMCS.of(epsilon=1)
+    method = LMCS(epsilon=1)
     nobody, somebody = flu("no", "no"), flu("no", "yes")
     assert law(method, nobody, setting(nobody, [{"flu": "yes"}])) == (0.0, 0.0)
     queries = queries_from_json(nobody, [{"flu": "yes"}])
@@ -100,11 +100,11 @@ def test_a_query_that_nobody_responds_to_is_answered_exactly() -> None:
 
 
 def test_a_group_size_from_the_rows_sets_the_noise_of_lm_gs_as_well() -> None:
-    method = LMGS.of(epsilon=1)
+    method = LMGS(epsilon=1)
     for table, k in ((numbers((1, 2, 3)), 1), (numbers((1, 2, 3), (2, 4, 6)), 2)):
         coupling = Coupling.pearson(table)
         assert coupling.largest == k
-        promise = method.guarantee(table, queries_from_json(table, [{}]), coupling=coupling)
+        promise = method.plan(table, queries_from_json(table, [{}]), coupling=coupling).guarantee
         assert promise.standing is Standing.REFUTED
 
 
@@ -113,7 +113,7 @@ def test_a_group_size_from_the_rows_sets_the_noise_of_lm_gs_as_well() -> None:
 
 def test_a_row_that_does_not_respond_moves_nine_that_do() -> None:
     """The middle of a star decides about nine rows; another row responds in both worlds."""
-    method, laws = LMCS.of(epsilon=Fraction(1, 2)), []
+    method, laws = LMCS(epsilon=Fraction(1, 2)), []
     for ill in ("yes", "no"):
         table = flu("away", *[ill] * 9, "yes")
         star = Coupling.from_graph(table, [(0, leaf) for leaf in range(1, 10)], public=True)
@@ -173,10 +173,10 @@ def test_noise_for_the_whole_group_is_enough() -> None:
 
 
 def test_coupled_sensitivity_says_so_and_refuses() -> None:
-    method, table = LMCS.of(epsilon=1), flu("no", "yes", "yes")
+    method, table = LMCS(epsilon=1), flu("no", "yes", "yes")
     public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"flu": "yes"}])
-    promise = method.guarantee(table, queries, coupling=public)
+    promise = method.plan(table, queries, coupling=public).guarantee
     assert promise.standing is Standing.REFUTED
     assert "tests/refutations/test_coupled.py" in promise.basis
     with pytest.raises(PrivacyError, match="refuted"):

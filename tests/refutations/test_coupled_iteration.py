@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.coupled import CIM, Coupling, RandomWorkload, cim_account, queries_from_json
-from discreet.coupled.cim_rounds import corrected_update, printed_update
-from discreet.coupled.coupled_cells import CoupledCells
+from discreet.coupled import CIM, Coupling, queries_from_json
+from discreet.coupled.published.cim import cim_account
+from discreet.coupled.published.cim_rounds import corrected_update, printed_update
+from discreet.coupled.published.coupled_cells import CoupledCells
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.workload import GRID
+from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.workload import GRID
 from discreet.data import IntegerDomain, Table
 from discreet.errors import PrivacyError
 from discreet.privacy.guarantees import Standing
@@ -39,19 +41,19 @@ def days(first: int, rows: int = 100) -> Table:
 
 
 def test_the_published_settings_break_the_promise_in_one_round() -> None:
-    method, laws = CIM.of(epsilon=1), []
+    method, laws = CIM(epsilon=1), []
     for table in (days(50), days(51)):
         asked = setting(table, [{"day": 0}])
         (scale,) = method.scales(table, asked)
         assert scale == pytest.approx(1 / 100 / method.round_budget(2))
         laws.append((asked.workload.true_answers(table)[0] / GRID / 100, scale))
     # 0.9 is far from the estimate ½: an update, and the noisy answer is shown.
-    assert abs(0.5 - 0.9) > method.threshold
+    assert abs(0.5 - 0.9) > float(method.threshold)
     assert log_density(0.9, *laws[1]) - log_density(0.9, *laws[0]) == pytest.approx(25.4, abs=0.05)
 
 
 def test_one_round_has_more_than_the_whole_budget() -> None:
-    method = CIM.of(epsilon=1)
+    method = CIM(epsilon=1)
     assert [method.round_budget(cells) for cells in (2, 2**16)] == [
         pytest.approx(25.449, abs=5e-4),
         pytest.approx(1.591, abs=5e-4),
@@ -62,7 +64,7 @@ def test_one_round_has_more_than_the_whole_budget() -> None:
 def test_nothing_stops_after_the_last_update(fixed_bits) -> None:
     """1000 cells and 1000 queries at the published settings. All rows are in one cell, far from the first estimate."""
     table = Table({"day": [0] * 200}, domains={"day": range(1000)})
-    release = CIM.of(epsilon=1).release(table, RandomWorkload(table.domains, 1000, seed=5), allow_refuted=True)
+    release = CIM(epsilon=1).release(table, RandomWorkload(table.domains, 1000, seed=5), allow_refuted=True)
     account = cim_account(release)
     assert account.most_updates < 1
     assert account.updates > 500
@@ -78,7 +80,7 @@ def test_nothing_stops_after_the_last_update(fixed_bits) -> None:
 @pytest.mark.parametrize(("rounds", "loss"), [(20, 2.0), (10_000, 1000.0)])
 def test_rounds_that_are_not_charged_add_up(rounds: int, loss: float) -> None:
     """60 or 61 rows of 100 in the first cell, ε₀ = T = 0.1: each lazy round tells them apart by ε₀."""
-    method = CIM.of(epsilon=1, threshold="0.1", eta=math.sqrt(0.1 * math.log(2)), delta0=1)
+    method = CIM(epsilon=1, threshold="0.1", eta=math.sqrt(0.1 * math.log(2)), delta0=1)
     assert method.round_budget(2) == pytest.approx(0.1)
     chances = []
     for table in (days(60), days(61)):
@@ -96,7 +98,7 @@ def test_rounds_that_are_not_charged_add_up(rounds: int, loss: float) -> None:
 
 def test_a_lazy_round_answers_from_the_estimate(fixed_bits) -> None:
     """What the counterexample above assumes of the code: nothing changes until a noisy answer is far off."""
-    method = CIM.of(epsilon=1, threshold="0.1", eta=math.sqrt(0.1 * math.log(2)), delta0=1)
+    method = CIM(epsilon=1, threshold="0.1", eta=math.sqrt(0.1 * math.log(2)), delta0=1)
     answers = method.release(days(60), queries_from_json(days(60), [{"day": 0}] * 50), allow_refuted=True)
     table = answers.table("answers")
     first = table["source"].to_list().index("measured")
@@ -109,7 +111,7 @@ def test_a_lazy_round_answers_from_the_estimate(fixed_bits) -> None:
 
 
 def test_the_bound_on_updates_knows_neither_threshold_nor_noise() -> None:
-    bounds = {CIM.of(epsilon=e, threshold=t).most_updates(1000) for e in ("0.1", 1) for t in ("0.01", "0.3", 1)}
+    bounds = {CIM(epsilon=e, threshold=t).most_updates(1000) for e in ("0.1", 1) for t in ("0.01", "0.3", 1)}
     assert len(bounds) == 1
 
 
@@ -121,7 +123,7 @@ def divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float
 def test_even_the_right_update_moves_away_where_the_error_is_above_the_threshold_only() -> None:
     """A step s helps by s·error − s²/8, so it needs an error above s/8 = 0.525 … 0.875; the threshold is 0.3."""
     truth, estimate, first = np.array([0.81, 0.19]), np.array([0.5, 0.5]), np.array([1.0, 0.0])
-    assert abs(truth[0] - estimate[0]) > CIM.of(epsilon=1).threshold
+    assert abs(truth[0] - estimate[0]) > CIM(epsilon=1).threshold
     for step in (7 * 0.6, 7.0):
         after = corrected_update(estimate, first, too_large=False, step=step)
         assert divergence(truth, after) > divergence(truth, estimate)
@@ -154,9 +156,9 @@ def test_an_estimate_that_is_too_small_is_made_smaller() -> None:
 @pytest.mark.parametrize(("update", "expected"), [("printed", [0.378, 0.622]), ("corrected", [0.731, 0.269])])
 def test_the_mechanism_itself_does_so(update, expected: list[float]) -> None:
     """One round on 90 and 10 rows, with a noisy answer that happens to be right."""
-    table, method = days(90), CIM.of(epsilon=1, eta=1, update=update)
+    table, method = days(90), CIM(epsilon=1, eta=1, update=update)
     asked = setting(table, [{"day": 0}])
-    _, updated, estimate = method._rounds(asked.workload, np.array([0.9]), CoupledCells.of(table, None))
+    _, updated, estimate = method._iterated(asked.workload, np.array([0.9]), CoupledCells.of(table, None))
     assert updated.tolist() == [True]
     assert estimate == pytest.approx(expected, abs=5e-4)
 
@@ -170,7 +172,7 @@ def test_an_update_shows_which_cells_hold_rows(fixed_bits) -> None:
     for lonely in (0, 7):
         table = Table({"day": [0] * 99 + [lonely]}, domains={"day": range(8)})
         queries = queries_from_json(table, [{"day": {"in": [0, 7]}}])
-        release = CIM.of(epsilon=100).release(table, queries, allow_refuted=True)
+        release = CIM(epsilon=100).release(table, queries, allow_refuted=True)
         assert cim_account(release).updates == 1
         estimate = release.array("histogram")
         shown.append(estimate[7] < estimate[6])
@@ -180,7 +182,7 @@ def test_an_update_shows_which_cells_hold_rows(fixed_bits) -> None:
 def test_the_promised_accuracy_is_half_of_what_the_threshold_allows(fixed_bits) -> None:
     """Theorem 5.5.1: without noise the error is at most T/2. An estimate that is off by 0.29 is never touched."""
     table = Table({"day": [0] * 79_000 + [1] * 21_000}, domains={"day": IntegerDomain(0, 1)})
-    method = CIM.of(epsilon=1)
+    method = CIM(epsilon=1)
     asked = setting(table, [{"day": 0}] * 20)
     noise, chance = float(method.scales(table, asked).max()), 0.25  # the chances of both rounds multiply to ¼ at most
     promised = noise / 2 * math.log(chance * 20 / 0.01) + 0.3 / 2
@@ -193,12 +195,12 @@ def test_the_promised_accuracy_is_half_of_what_the_threshold_allows(fixed_bits) 
 # What it says about itself
 
 
-@pytest.mark.parametrize("method", [CIM.of(epsilon=1), CIM.of(epsilon=1, update="corrected")])
+@pytest.mark.parametrize("method", [CIM(epsilon=1), CIM(epsilon=1, update="corrected")])
 def test_it_says_so_and_refuses(method: CIM) -> None:
     table = days(3)
     public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"day": 0}])
-    promise = method.guarantee(table, queries, coupling=public)
+    promise = method.plan(table, queries, coupling=public).guarantee
     assert promise.standing is Standing.REFUTED
     assert "tests/refutations/test_coupled_iteration.py" in promise.basis
     with pytest.raises(PrivacyError, match="refuted"):

@@ -17,17 +17,17 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.refutations.pritop_laws import list_law, selection_law, size_law, weight_log_ratio
 
 from discreet.data import TagAssignments
 from discreet.errors import PrivacyError
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
-from discreet.tagging.pritop import PriTop
-from discreet.tagging.pritop_options import OPTIONS
-from discreet.tagging.pritop_selection import closeness, list_law, members_of, selection_law
-from discreet.tagging.pritop_topics import Profiles, TopicCounts
-from discreet.tagging.pritop_weights import revise, size_law, weight_log_ratio
+from discreet.tagging.pritop.pritop import PriTop, options_of
+from discreet.tagging.pritop.selection import closeness, members_of
+from discreet.tagging.pritop.topics import Profiles, TopicCounts
+from discreet.tagging.pritop.weights import revise
 from discreet.testing import max_log_ratio, smallest_delta
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ SECOND = 0.293815373340
 
 
 def pritop(epsilon: Rational = 1, **options) -> PriTop:
-    return PriTop.of(epsilon=epsilon, **options)
+    return PriTop(epsilon=epsilon, **options)
 
 
 def counts_of(tags: list[list[float]], resources: int = 1) -> TopicCounts:
@@ -112,7 +112,9 @@ def test_a_link_is_published_or_never(fixed_bits, epsilon, chance: float) -> Non
     assert not [user for user, page in links.select("user_id", "resource_id").rows() if page != f"page{user[1:]}"]
 
 
-@pytest.mark.parametrize(("option", "value"), [(name, value) for name, some in OPTIONS.items() for value in some])
+@pytest.mark.parametrize(
+    ("option", "value"), [(name, value) for name, some in options_of(PriTop).items() for value in some]
+)
 def test_no_reading_of_the_paper_saves_it(fixed_bits, option: str, value: str) -> None:
     """Tag, link and row of a user appear with the triples, and never without, whatever the silences mean."""
     options = {option: value, **({"noise_on": "count"} if value == "noisy" else {})}
@@ -259,7 +261,7 @@ def test_candidates_from_the_profile_hide_nothing(fixed_bits) -> None:
 
 def test_the_guarantee_is_refuted_and_names_the_counterexamples() -> None:
     data, _ = world(3, with_secret=True)
-    promise = pritop(1).guarantee(data)
+    promise = pritop(1).plan(data).guarantee
     assert promise.standing is Standing.REFUTED
     assert promise.unit == Unit("record")
     for number in ("0.50", "0.56", "3.76", "costs 10", "1.25", "test_pritop"):

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from discreet.data import TagAssignments
-from discreet.tagging.pritop import PriTop
-from discreet.tagging.pritop_topics import TopicCounts, count_noise
-from discreet.tagging.topic_chain import TopicChain
+from discreet.tagging.pritop.pritop import PriTop
+from discreet.tagging.pritop.topics import TopicCounts, count_noise
+from discreet.tagging.topics.chain import TopicChain
 
 Floats = NDArray[np.float64]
 
@@ -78,13 +78,13 @@ def test_the_enumerated_law_is_that_of_the_sampler() -> None:
 )
 def test_one_triple_reroutes_the_others(epsilon: str, beta: float, loss: float) -> None:
     """The density of the noisy table C^TK at one output, exact over all assignments."""
-    method = PriTop.of(epsilon=Fraction(epsilon), topics=2)
+    method = PriTop(epsilon=Fraction(epsilon), topics=2)
     densities = []
     for with_triple in (False, True):
         tags, chances = posterior(with_triple=with_triple, alpha=0.1, beta=beta)
         densities.append(logsumexp(chances - np.abs(tags - OUTPUT).sum(axis=(1, 2)) / method.count_scale))
     assert densities[0] - densities[1] == pytest.approx(loss, abs=5e-3)
-    assert densities[0] - densities[1] > 6 * float(method.epsilon / 2)
+    assert densities[0] - densities[1] > 6 * float(method.epsilon) / 2
 
 
 def test_why_that_output_becomes_rare() -> None:
@@ -100,7 +100,7 @@ def test_why_that_output_becomes_rare() -> None:
 
 def test_with_the_topics_fixed_a_triple_is_in_two_tables() -> None:
     """C^TK and C^RK both change by one, both have noise of scale 2/ε: ε together, where ε/2 was claimed."""
-    method = PriTop.of(epsilon=1)
+    method = PriTop(epsilon=1)
     before = TopicCounts(np.array([[4.0, 1], [2, 3]]), np.array([[5.0, 2], [1, 2]]), alpha=0.1, beta=0.01)
     after = TopicCounts(before.tags + np.diag([1, 0]), before.resources + np.diag([1, 0]), alpha=0.1, beta=0.01)
     moved = np.abs(after.tags - before.tags).sum() + np.abs(after.resources - before.resources).sum()
@@ -109,7 +109,7 @@ def test_with_the_topics_fixed_a_triple_is_in_two_tables() -> None:
 
 def test_fresh_noise_for_each_resource_releases_a_count_anew(fixed_bits) -> None:
     """A tag on 50 resources: its counts come out 50 times, at ε/2 each; their mean is as good as exact."""
-    method = PriTop.of(epsilon=1)
+    method = PriTop(epsilon=1)
     counts = TopicCounts(np.array([[400.0, 100]]), np.full((2000, 2), 5.0), alpha=0.1, beta=0.01)
     resource, tag = np.arange(50), np.zeros(50, dtype=np.int64)
     fresh, _ = count_noise(counts, resource, tag, scale=method.count_scale)
@@ -127,7 +127,7 @@ def test_noise_that_is_added_and_taken_away_cancels(fixed_bits) -> None:
     one = np.zeros(1, dtype=np.int64)
     sums = []
     for _ in range(2):
-        noise = count_noise(counts, one, one, scale=PriTop.of(epsilon=1).count_scale)
+        noise = count_noise(counts, one, one, scale=PriTop(epsilon=1).count_scale)
         above, below, above_2, below_2 = counts.noisy_fractions(one, one, *noise)
         sums.append(np.concatenate([above + below, above_2 + below_2]))
     np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)

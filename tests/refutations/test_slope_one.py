@@ -288,7 +288,7 @@ def test_ones_own_purchase_is_within_the_claim(least: int) -> None:
     ],
 )
 def test_the_guarantee_is_refuted_and_names_the_counterexample(model, numbers: list[str]) -> None:
-    promise = model._promise()
+    promise = model._claimed()
     assert promise.standing is Standing.REFUTED
     assert promise.unit == PRESENT
     for number in numbers:
@@ -301,8 +301,8 @@ def test_the_guarantee_is_refuted_and_names_the_counterexample(model, numbers: l
 def test_where_one_output_holds_the_model_is_still_refuted() -> None:
     """With φ_m = 1 (or T = 2) the noise is enough for one output; on one charge there is no end of them."""
     for promise in (
-        PublishedSlopeOne(epsilon=1, minimum_overlap=1, rating_range=5)._promise(),
-        PublishedCosine(epsilon=1, least_ratings=2)._promise(),
+        PublishedSlopeOne(epsilon=1, minimum_overlap=1, rating_range=5)._claimed(),
+        PublishedCosine(epsilon=1, least_ratings=2)._claimed(),
     ):
         assert promise.standing is Standing.REFUTED
         assert promise.basis.startswith("every output")

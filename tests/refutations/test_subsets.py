@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.privacy.guarantees import Standing
-from discreet.subsets import BirthDeathChain, printed_swap, relative_entropy, swap, total_variation
+from discreet.subsets import BirthDeathChain, relative_entropy, total_variation
+from discreet.subsets.states import printed_swap, swap
 from discreet.testing import max_log_ratio, smallest_delta
 
 Row = tuple[float, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,15 +17,20 @@ from discreet.errors import DataError, EvaluationError
 from discreet.factors import EASE, Biases, Popularity
 from discreet.factors.expectation import CURVE, expected_share
 from discreet.neighbors import KNN
-from discreet.studies import published, study
-from discreet.studies.frontier.contestants import COMPETITOR, FEATURED, POPULAR, RATINGS, ranking_contestants
-from discreet.studies.frontier.figures import tables
-from discreet.studies.frontier.findings import findings
-from discreet.studies.frontier.measuring import RANKING_METRICS, Measured, Row, _on_fewer, ranking_scores, rating_scores
-from discreet.studies.frontier.results import RECALL, Results
-from discreet.studies.frontier.setting import EPSILONS, MAIN, Setting, setting_of
-from discreet.studies.frontier.targets import UNMEASURED, targets_table
-from discreet.studies.report import StudyReport
+from discreet.studies import StudyReport, published, study
+from discreet.studies.frontier import FrontierStudy
+from discreet.studies.frontier.experiment import RECALL, Results
+from discreet.studies.frontier.measuring import KEYS, RANKING_METRICS, Row, _on_fewer, ranking_scores, rating_scores
+from discreet.studies.frontier.models import COMPETITOR, FEATURED, MAIN, POPULAR, RATINGS, ranking_models
+from discreet.studies.frontier.questions import FrontierData
+from discreet.studies.study import summarized
+
+Judge = Callable[..., list[str]]
+EPSILONS = tuple(map(Fraction, FrontierStudy().settings(quick=False).epsilons))
+
+
+def data_of(data: dc.Interactions, *, seed: int = 0, quick: bool = True) -> FrontierData:
+    return FrontierData.of(data, FrontierStudy().settings(quick=quick), seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +67,12 @@ def test_every_model_is_in_the_tables(report: StudyReport) -> None:
 
 
 def test_deviations_and_times_are_given(report: StudyReport) -> None:
-    table = report.tables["Rankings with deviations"]
-    assert table.height == 6 * 2 + 4
-    assert (table["± recall@20"] >= 0).all()
-    assert table["± recall@20"].max() > 0  # type: ignore[operator]
-    assert (table["fit, s"] > 0).all()
+    table = report.tables["Rankings with deviations, and seconds to fit"]
+    assert table.height == (6 * 2 + 4) * (len(RANKING_METRICS) + 1)
+    deviations = table.filter(metric=RECALL)["sd"]
+    assert (deviations >= 0).all()
+    assert deviations.max() > 0  # type: ignore[operator]
+    assert (table.filter(metric="fit, s")["mean"] > 0).all()
 
 
 def test_the_learning_curve_is_by_users_times_mu(report: StudyReport) -> None:
@@ -73,7 +80,7 @@ def test_the_learning_curve_is_by_users_times_mu(report: StudyReport) -> None:
     assert curve["share of users"].to_list() == ["1/2", "1/2", "1", "1"]
     assert curve["users"].to_list() == [106, 106, 212, 212]
     assert curve["users × μ"][2] == pytest.approx(212 * 0.26806, rel=1e-3)
-    assert (curve["of EASE"] > 0).all()
+    assert (curve["of the best without privacy"] > 0).all()
 
 
 def test_progress_runs_from_nothing_to_all(report: StudyReport, told: list[float]) -> None:
@@ -95,12 +102,12 @@ def test_without_ratings_there_are_rankings_alone() -> None:
 
 
 def test_the_tuning_split_is_left_out(films: dc.Interactions) -> None:
-    assert setting_of(films, seed=0, quick=False).seeds == (1, 2, 3)
-    assert setting_of(films, seed=10, quick=True).seeds == (11, 12)
+    assert data_of(films, quick=False).seeds == (1, 2, 3)
+    assert data_of(films, seed=10).seeds == (11, 12)
 
 
 def test_likes_are_records_from_three_quarters_up_without_ratings(films: dc.Interactions) -> None:
-    likes = setting_of(films, seed=0, quick=True).likes
+    likes = data_of(films).likes
     assert likes.rating is None
     assert likes.records_per_user.min() >= 5
     assert likes.catalog_is_public
@@ -113,18 +120,18 @@ def test_likes_are_records_from_three_quarters_up_without_ratings(films: dc.Inte
 
 def test_an_undeclared_catalog_is_taken_for_public_and_that_is_said(films: dc.Interactions) -> None:
     bare = dc.Interactions(films.to_frame().select("user_id", "item_id", "rating"), scale="1:5")
-    setting = setting_of(bare, seed=0, quick=True)
+    setting = data_of(bare)
     assert setting.data.catalog_is_public
     assert not setting.declared
     assert setting.features == ()
-    assert [one.name for one in ranking_contestants(setting)].count(FEATURED) == 0
+    assert [one.name for one in ranking_models(setting)].count(FEATURED) == 0
 
 
 def test_too_little_is_refused(films: dc.Interactions) -> None:
     with pytest.raises(DataError, match="no records"):
-        setting_of(films.emptied(), seed=0, quick=True)
+        data_of(films.emptied())
     with pytest.raises(EvaluationError, match="it takes 20"):
-        setting_of(films.sample_users(10, seed=1), seed=0, quick=True)
+        data_of(films.sample_users(10, seed=1))
 
 
 # Measuring
@@ -132,7 +139,7 @@ def test_too_little_is_refused(films: dc.Interactions) -> None:
 
 @pytest.mark.parametrize("model", [EASE(), Popularity()])
 def test_rankings_are_measured_as_evaluate_does(films: dc.Interactions, model: dc.factors.EASE) -> None:
-    setting = setting_of(films, seed=0, quick=True)
+    setting = data_of(films)
     questions = setting.ranking_questions(1)
     mine = ranking_scores(model.fit(questions.train), questions)
     theirs = dc.evaluate(model, films, splits=1, seed=1)
@@ -143,20 +150,20 @@ def test_rankings_are_measured_as_evaluate_does(films: dc.Interactions, model: d
 
 
 def test_ratings_are_measured_as_evaluate_does(films: dc.Interactions) -> None:
-    questions = setting_of(films, seed=0, quick=True).rating_questions(2)
+    questions = data_of(films).rating_questions(2)
     mine = rating_scores(Biases().fit(questions.train), questions)
     theirs = dc.evaluate(Biases(), films, splits=1, seed=2, protocol="holdout")
     assert mine == pytest.approx({"RMSE": theirs["rmse"], "MAE": theirs["mae"]})
 
 
 def test_models_that_hold_their_records_are_asked_about_strangers(films: dc.Interactions) -> None:
-    questions = setting_of(films, seed=0, quick=True).ranking_questions(1)
+    questions = data_of(films).ranking_questions(1)
     model = KNN(k=20, similarity="cosine_full").fit(questions.train)
     assert ranking_scores(model, questions)["recall@20"] > 0.5
 
 
 def test_fewer_users_are_asked_the_same_questions(films: dc.Interactions) -> None:
-    questions = setting_of(films, seed=0, quick=True).ranking_questions(1)
+    questions = data_of(films).ranking_questions(1)
     fewer = _on_fewer(questions, Fraction(1, 4), 1)
     assert fewer.train.n_users == round(questions.train.n_users / 4)
     assert set(fewer.train.users.ids()) <= set(questions.train.users.ids())
@@ -166,118 +173,125 @@ def test_fewer_users_are_asked_the_same_questions(films: dc.Interactions) -> Non
 # What follows
 
 
-def made_up(setting: Setting, *, recall: dict[float, float], popular: float = 0.2) -> Results:
-    """A world in which recall is a function of users × μ, on two splits that differ by a hundredth."""
-    rankers = ranking_contestants(setting)
+def made_up(data: FrontierData, *, recall: dict[float, float], popular: float = 0.2, **of: float) -> Results:
+    """A run in which recall is a function of users × μ, on two splits that differ by a hundredth."""
     rows: list[Row] = []
-    for split, shift in ((1, -0.005), (2, 0.005)):
-        for one in rankers:
-            for epsilon in one.budgets(setting.epsilons):
+    for shift in (-0.005, 0.005):
+        for one in ranking_models(data):
+            for epsilon in one.budgets(data.epsilons):
                 budget = None if epsilon is None else float(epsilon)
                 value = popular if one.name == POPULAR else 0.4 if budget is None else recall[budget]
-                key = (one.name, budget, 1.0, 1000, split)
-                rows += [(*key, metric, value + shift) for metric in (*RANKING_METRICS, "fit, s")]
-        for epsilon in setting.epsilons:
+                key = (one.name, one.protects, budget, 1.0)
+                rows += [(*key, metric, of.get(one.name, 1.0) * value + shift) for metric in RANKING_METRICS]
+                rows.append((*key, "users", 1000.0))
+        for epsilon in data.epsilons:
             # Half of the users at ε are worth what all are at the point of half of the strength, on a line in its log.
-            known = [math.log(setting.mu(e)) for e in setting.epsilons]
-            value = np.interp(math.log(setting.mu(epsilon) / 2), known, [recall[float(e)] for e in setting.epsilons])
-            rows.append((MAIN, float(epsilon), 0.5, 500, split, RECALL, float(value) + shift))
-    return Results(setting, Measured.of(rows), None, tuple(rankers))
+            known = [math.log(data.mu(e)) for e in data.epsilons]
+            value = np.interp(math.log(data.mu(epsilon) / 2), known, [recall[float(e)] for e in data.epsilons])
+            key = (MAIN, "user", float(epsilon), 0.5)
+            rows += [(*key, RECALL, float(value) + shift), (*key, "users", 500.0)]
+    return Results(data, summarized(rows, KEYS))
 
 
 @pytest.fixture(scope="module")
-def line(films: dc.Interactions) -> Results:
+def seven(films: dc.Interactions) -> FrontierData:
+    return replace(data_of(films), epsilons=EPSILONS)
+
+
+@pytest.fixture(scope="module")
+def line(seven: FrontierData) -> Results:
     """Recall of 0.1, 0.14 … 0.34 over the usual budgets."""
-    setting = replace(setting_of(films, seed=0, quick=True), epsilons=EPSILONS)
-    return made_up(setting, recall={float(e): 0.1 + 0.04 * place for place, e in enumerate(EPSILONS)})
+    return made_up(seven, recall={float(e): 0.1 + 0.04 * place for place, e in enumerate(EPSILONS)})
 
 
 def test_means_and_deviations_are_over_splits(line: Results) -> None:
-    assert line.ranking.mean(MAIN, 1.0, RECALL) == pytest.approx(0.18)
-    assert line.ranking.deviation(MAIN, 1.0, RECALL) == pytest.approx(0.01 / math.sqrt(2))
-    assert math.isnan(line.ranking.mean(MAIN, 3.0, RECALL))
-    assert line.share(MAIN, 20.0) == pytest.approx(0.85)
+    assert line.mean(MAIN, 1.0) == pytest.approx(0.18)
+    found = line.ranking.filter(model=MAIN, epsilon=1.0, metric=RECALL, share=1.0)
+    assert found["sd"].item() == pytest.approx(0.01 / math.sqrt(2))
+    assert math.isnan(line.mean(MAIN, 3.0))
+    curve = line.learning_curve().filter(pl.col("share of users") == "1")
+    assert curve["of the best without privacy"].to_list() == pytest.approx([0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85])
 
 
-def test_curves_that_are_one_collapse(line: Results) -> None:
-    found = line.collapse()
-    assert found.points == 5  # the two lowest points lie below the range of the other curve
-    assert found.at_equal_strength == pytest.approx(0, abs=1e-9)
-    assert found.at_equal_epsilon > 0.03
+def test_curves_that_are_one_collapse(line: Results, judge: Judge) -> None:
+    at_epsilon, at_strength = line.distances()
+    assert at_strength == pytest.approx(0, abs=1e-9)
+    assert at_epsilon is not None
+    assert at_epsilon > 0.03
+    assert judge("frontier", "strength", line.measurements()) == ["holds"]
 
 
-def test_the_crossover_is_where_the_lines_meet(line: Results) -> None:
+def test_the_crossover_is_where_the_lines_meet(line: Results, judge: Judge) -> None:
     place = line.crossover()
     assert place is not None
     assert place == pytest.approx(math.sqrt(line.strength(1.0) * line.strength(2.0)), rel=1e-6)
-    assert line.gain(2.0) == pytest.approx(0.02)
+    assert judge("frontier", "popularity recall", line.measurements()) == ["does not hold"]
 
 
-def test_who_is_always_ahead_or_behind_has_no_crossover(line: Results) -> None:
-    setting, recall = line.setting, {float(e): 0.3 for e in EPSILONS}
-    assert made_up(setting, recall=recall, popular=0.2).crossover() == 0
-    assert made_up(setting, recall=recall, popular=0.35).crossover() is None
-    said = "\n".join(findings(made_up(setting, recall=recall, popular=0.35)))
-    assert "popularity is ahead at the largest budget, and at worst by 0.050" in said
+def test_who_is_always_ahead_or_behind_has_no_crossover(seven: FrontierData, judge: Judge) -> None:
+    recall = {float(e): 0.3 for e in EPSILONS}
+    ahead, behind = (made_up(seven, recall=recall, popular=popular) for popular in (0.2, 0.35))
+    assert ahead.crossover() == 0
+    assert behind.crossover() is None
+    for key in ("popularity recall", "popularity ndcg"):
+        assert judge("frontier", key, ahead.measurements()) == ["holds"]
+        assert judge("frontier", key, behind.measurements()) == ["does not hold"]
 
 
-def test_findings_tell_the_numbers_of_the_run(line: Results) -> None:
-    said = "\n".join(findings(line))
-    assert "25% at 0.25, 35% at 0.5, 45% at 1, 55% at 2, 65% at 4, 75% at 8, 85% at 20" in said
-    assert f"ahead from users × μ = {line.crossover():,.0f} on, and behind by 0.100 at most below that" in said
-    assert "there is none to meet" in said
+def test_a_lead_of_the_competitor_is_admitted(seven: FrontierData, judge: Judge) -> None:
+    recall = {float(e): 0.3 for e in EPSILONS}
+    behind, ahead = (made_up(seven, recall=recall, **{COMPETITOR: factor}) for factor in (0.9, 3.0))
+    for key in ("competitor", "best"):
+        assert judge("frontier", key, behind.measurements()) == ["holds"], key
+        assert judge("frontier", key, ahead.measurements()) == ["does not hold"], key
 
 
-def test_a_lead_of_the_competitor_is_admitted(line: Results) -> None:
-    better = line.ranking.table.with_columns(
-        pl.when(pl.col("model") == COMPETITOR).then(pl.col("value") * 3).otherwise(pl.col("value")).alias("value")
-    )
-    said = "\n".join(findings(replace(line, ranking=Measured(better))))
-    assert "-67% at 1" in said
-    assert f"those that protect whole users: {COMPETITOR} at 0.25, 0.5, 1, 2, 4, 8, 20" in said
+def test_other_verdicts(seven: FrontierData, judge: Judge) -> None:
+    recall = {float(e): 0.3 for e in EPSILONS}
+    plain = made_up(seven, recall=recall).measurements()
+    assert judge("frontier", "catalog", plain) == ["does not hold"]
+    assert judge("frontier", "features", plain) == ["does not hold"]
+    assert judge("frontier", "ratings", plain) == ["not tested"]
+    assert judge("frontier", "unit", plain) == ["does not hold"]
+    better = made_up(seven, recall=recall, **{FEATURED: 1.2, "PrivateItemKNN, one rating": 1.1}).measurements()
+    assert judge("frontier", "features", better) == ["holds"]
+    assert judge("frontier", "unit", better) == ["holds"]
 
 
 # Targets
 
 
-class _Twin:
-    """Records that look like MovieLens 1M from outside."""
-
-    n_users = 6040
-    item_table = None
-
-    def __len__(self) -> int:
-        return 1_000_209
+def targets(results: Results, stage: str, judge: Judge, *, million: bool = True) -> dict[str, str]:
+    found = results.measurements()
+    found.labels.update(records=1_000_209 if million else 9, users=6_040)
+    keys = [claim["key"] for claim in published("frontier")["claims"] if claim["key"].startswith(stage)]
+    return {key: judge("frontier", key, found)[0] for key in keys}
 
 
-def test_targets_are_judged_on_movielens_1m_alone(line: Results) -> None:
-    assert targets_table(line) is None
-    steeper = made_up(line.setting, recall={float(e): 0.1 + 0.05 * place for place, e in enumerate(EPSILONS)})
-    million = replace(steeper, setting=replace(line.setting, data=_Twin()))  # type: ignore[arg-type]
-    rows: list[Row] = [(RATINGS, e, 1.0, 1000, 1, "RMSE", value) for e, value in ((1.0, 0.95), (4.0, 0.91), (8.0, 0.9))]
-    table = targets_table(replace(million, ratings=Measured.of(rows)))
-    assert table is not None
-    assert table.height == len(published("frontier")["targets"]["rows"])
-    recall = table.filter(stage="target", metric=RECALL, model=MAIN)
-    assert recall["measured"].to_list() == pytest.approx([0.2, 0.3, 0.35])
-    assert recall["met"].to_list() == ["NO", "yes", "yes"]
-    errors = table.filter(stage="target", metric="RMSE")
-    assert errors["met"].to_list() == ["NO", "yes", "yes"]
-    assert table.filter(stage="beyond", metric="RMSE")["met"].to_list() == ["yes", "yes"]
+def test_targets_are_judged_on_movielens_1m_alone(seven: FrontierData, judge: Judge) -> None:
+    recall = {float(e): 0.1 + 0.05 * place for place, e in enumerate(EPSILONS)}
+    steeper = made_up(seven, recall=recall)
+    rows: list[Row] = [(RATINGS, "user", e, 1.0, "RMSE", value) for e, value in ((1.0, 0.95), (4.0, 0.91), (8.0, 0.9))]
+    rated = Results(seven, steeper.ranking, summarized(rows, KEYS))
+    assert set(targets(rated, "target", judge, million=False).values()) == {"not tested"}
+    found = targets(rated, "target", judge)
+    assert len(found) == 9
+    for metric in (RECALL, "RMSE"):
+        told = [found[f"target {metric} {epsilon}"] for epsilon in (1, 4, 8)]
+        assert told == ["does not hold", "holds", "holds"]
+    beyond = targets(rated, "beyond", judge)
+    assert [beyond[f"beyond RMSE {epsilon}"] for epsilon in (4, 8)] == ["holds", "holds"]
 
 
-def test_targets_that_ask_for_features_are_not_measured_without_them(line: Results) -> None:
-    table = line.ranking.table.filter(pl.col("model") != FEATURED)
-    setting = replace(line.setting, data=_Twin())  # type: ignore[arg-type]
-    asked = targets_table(replace(line, setting=setting, ranking=Measured(table)))
-    assert asked is not None
-    featured = asked.filter(model=FEATURED)
-    assert featured["met"].to_list() == [UNMEASURED] * 3
-    assert featured["measured"].null_count() == 3
+def test_targets_that_ask_for_features_are_not_tested_without_them(line: Results, judge: Judge) -> None:
+    bare = Results(line.of, line.ranking.filter(pl.col("model") != FEATURED))
+    found = targets(bare, "target", judge)
+    assert {found[key] for key in found if key.endswith("features")} == {"not tested"}
+    assert {found[key] for key in found if "RMSE" in key} == {"not tested"}
 
 
 def test_published_points_have_their_sources(line: Results) -> None:
-    kept = tables(line)["Published elsewhere"]
+    kept = FrontierStudy().report(line.measurements()).tables["Published elsewhere"]
     assert kept.columns == published("frontier")["columns"]
     assert kept.filter(data="MovieLens 1M")["value"].item() == 0.915
 

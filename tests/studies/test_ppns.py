@@ -15,15 +15,14 @@ from discreet.errors import UsageError
 from discreet.neighbors import KNN, selection
 from discreet.neighbors.similarity import Similarity
 from discreet.privacy import entropy
-from discreet.studies import ppns
-from discreet.studies.ppns_arena import FULL, LAYOUT, Arena, Plan, strategy
-from discreet.studies.ppns_claims import JUDGES, claims_table, curve
-from discreet.studies.ppns_figures import Figure
-from discreet.studies.ppns_panel import Crowd, Panel, Score
-from discreet.studies.ppns_questions import Question, attack_questions, left_out, turned, whole
-from discreet.studies.published import published_table
-from discreet.studies.report import Chart, StudyReport
+from discreet.studies import StudyReport, published
+from discreet.studies.ppns import PPNSStudy, experiment
+from discreet.studies.ppns.attacks import FULL, LAYOUT, Attacks, strategy
+from discreet.studies.ppns.experiment import sized
+from discreet.studies.ppns.panel import Panel, RatingPool, Score
+from discreet.studies.ppns.questions import Question, attack_questions, left_out, turned, whole
 
+Judge = Callable[..., list[str]]
 K = 6
 
 
@@ -39,7 +38,7 @@ def report() -> StudyReport:
     stream = np.random.default_rng(20240607)
     with pytest.MonkeyPatch.context() as patch:  # the fixture for fixed bits is of one test, and this is of all
         patch.setattr(entropy, "random_bytes", lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8))
-        found = ppns.run(world, seed=1, quick=True, progress=lambda share, what: steps.append(share))
+        found = PPNSStudy().run(world, seed=1, quick=True, progress=lambda share, what: steps.append(share))
     assert steps == sorted(steps)
     assert steps[-1] == 1.0
     return found
@@ -65,7 +64,7 @@ def test_the_panel_answers_what_the_attack_is_told(films: Interactions, kind: st
         return KNN(k=K, similarity=kind, axis="user", candidates="all", centering=None, fallback=None, ties="id")
 
     told = attack.run(model, films, targets=ids, seed=3).rows[0]
-    panel = Panel(Crowd(films), asked, Similarity(kind))  # type: ignore[arg-type]
+    panel = Panel(RatingPool(films), asked, Similarity(kind))  # type: ignore[arg-type]
     fillers = beta * K - 1
     present, absent = (
         panel.ask(selection.Nearest(K, ties="id"), fillers=fillers, present=there) for there in (True, False)
@@ -88,7 +87,7 @@ def test_a_rating_left_out_is_one_that_was_never_given(films: Interactions, axis
         without = films.filter((films.user != user) | (films.item != item))
         model = KNN(k=K, similarity="cosine_full", axis=axis, candidates="all", centering=None, fallback=None)  # type: ignore[arg-type]
         told = model.fit(without).predict([(films.users.ids()[user], films.items.ids()[item])])["score"][0]
-        score = Panel(Crowd(records), [question], Similarity("cosine_full")).ask(
+        score = Panel(RatingPool(records), [question], Similarity("cosine_full")).ask(
             selection.Nearest(K, ties="id"), present=False
         )
         if told is None or np.isnan(told):
@@ -112,7 +111,7 @@ def test_left_out_profiles_lack_the_rating_and_whole_ones_have_it(films: Interac
 
 
 def test_knn_gives_everything_away_where_the_target_goes_first(films: Interactions) -> None:
-    panel = Panel(Crowd(films), observers(films), Similarity("cosine"))
+    panel = Panel(RatingPool(films), observers(films), Similarity("cosine"))
     for fillers in (K - 1, 3 * K - 1):
         score = panel.ask(selection.Nearest(K, ties="id"), fillers=fillers, favored=True)
         assert (score.exact, score.right, score.unanswered) == (1.0, 1.0, 0.0)
@@ -123,7 +122,7 @@ def test_knn_gives_everything_away_where_the_target_goes_first(films: Interactio
 
 @pytest.mark.parametrize("favored", [True, False])
 def test_ppns_with_one_partition_is_knn(films: Interactions, favored: bool) -> None:
-    panel = Panel(Crowd(films), observers(films), Similarity("cosine"))
+    panel = Panel(RatingPool(films), observers(films), Similarity("cosine"))
     for present in (True, False):
         plain = panel.ask(selection.Nearest(K, ties="id"), fillers=K - 1, present=present, favored=favored)
         ours = panel.ask(strategy("PPNS", k=K, beta=1, ties="id"), fillers=K - 1, present=present, favored=favored)
@@ -132,7 +131,7 @@ def test_ppns_with_one_partition_is_knn(films: Interactions, favored: bool) -> N
 
 def test_ppns_leaks_most_of_what_knn_leaks(films: Interactions, fixed_bits: Callable[[int], None]) -> None:
     """The target stays with probability (k − 1)/k, and the one stranger has rated few of the hidden items."""
-    panel = Panel(Crowd(films), observers(films), Similarity("cosine"))
+    panel = Panel(RatingPool(films), observers(films), Similarity("cosine"))
     chooses = strategy("PPNS", k=K, beta=7, ties="id")
     present = panel.ask(chooses, draws=50, fillers=K - 1, favored=True)
     absent = panel.ask(chooses, draws=50, fillers=K - 1, present=False, favored=True)
@@ -141,15 +140,15 @@ def test_ppns_leaks_most_of_what_knn_leaks(films: Interactions, fixed_bits: Call
 
 
 def test_more_sybils_hide_the_target_where_they_are_more_similar(films: Interactions) -> None:
-    panel = Panel(Crowd(films), observers(films), Similarity("cosine_full"))
+    panel = Panel(RatingPool(films), observers(films), Similarity("cosine_full"))
     assert panel.ask(selection.Nearest(K), fillers=2 * K - 1).unanswered == 1
 
 
-def test_the_arena_ignores_what_a_model_does_not_have(films: Interactions) -> None:
-    arena = Arena(films, Plan.of(films.n_users, quick=True), seed=0)
-    assert arena.score(FULL, "kNN", beta=3, epsilon=0.1) is arena.score(FULL, "kNN", beta=7, epsilon=9.0)
-    assert arena.score(FULL, "PPNS", beta=3) is not arena.score(FULL, "PPNS", beta=7)
-    assert arena.score(FULL, "kNN", known=films.n_items) is None
+def test_attacks_ignore_what_a_model_does_not_have(films: Interactions) -> None:
+    attacks = Attacks(films, sized(PPNSStudy().settings(quick=True), films.n_users), seed=0)
+    assert attacks.score(FULL, "kNN", beta=3, epsilon=0.1) is attacks.score(FULL, "kNN", beta=7, epsilon=9.0)
+    assert attacks.score(FULL, "PPNS", beta=3) is not attacks.score(FULL, "PPNS", beta=7)
+    assert attacks.score(FULL, "kNN", known=films.n_items) is None
 
 
 def test_the_mean_of_scores_leaves_out_errors_that_nobody_made() -> None:
@@ -159,19 +158,15 @@ def test_the_mean_of_scores_leaves_out_errors_that_nobody_made() -> None:
     assert np.isnan(Score.mean([none]).mae)
 
 
-def test_the_plan_of_the_thesis_at_the_size_of_its_data() -> None:
-    plan = Plan.of(943, quick=False)
-    assert (plan.k, plan.ks, plan.accuracy_k) == (50, (10, 25, 50, 75, 100), 100)
+def test_the_settings_of_the_thesis_at_the_size_of_its_data() -> None:
+    settings = PPNSStudy().settings(quick=False)
+    thesis = sized(settings, 943)
+    assert (thesis.k, thesis.ks, thesis.accuracy_k) == (50, (10, 25, 50, 75, 100), 100)
     with pytest.raises(UsageError, match="too few"):
-        Plan.of(30, quick=False)
+        sized(settings, 30)
 
 
 # Judgments
-
-
-def figure_of(rows: list[dict[str, object]], number: str) -> Figure:
-    table = pl.DataFrame(rows)
-    return Figure(number, number, table, Chart("a", "a", table, x=table.columns[2], y="MAE"))
 
 
 def made_up(errors: dict[str, list[float]], over: str, values: list[float], **more: float) -> pl.DataFrame:
@@ -203,26 +198,30 @@ def made_up(errors: dict[str, list[float]], over: str, values: list[float], **mo
         ("5.14", "k", [10, 50], {"PPNS": [0.12, 0.1]}, True),
     ],
 )
-def test_judgments(key: str, over: str, values: list[float], errors: dict[str, list[float]], holds: bool) -> None:
-    assert JUDGES[key](made_up(errors, over, values), over, "r")[1] is holds
+def test_judgments(
+    judge: Judge, key: str, over: str, values: list[float], errors: dict[str, list[float]], holds: bool | None
+) -> None:
+    table = made_up(errors, over, values)
+    verdict = "not tested" if holds is None else "holds" if holds else "does not hold"
+    assert judge("ppns", key, {key.rstrip("abcd"): table}) == [verdict]
 
 
-def test_what_is_recovered_without_the_target_is_no_leak() -> None:
+def test_what_is_recovered_without_the_target_is_no_leak(judge: Judge) -> None:
     def table(present: float) -> pl.DataFrame:
         more = {"exact": present, "exact, absent": 0.3}
         return made_up({model: [0.5] for model in ("nPNS", "PNCF", "PPNS")}, "m", [8], **more)
 
-    assert JUDGES["5.10c"](table(0.32), "m", "r")[1] is True
-    assert JUDGES["5.10c"](table(0.9), "m", "r")[1] is False
+    assert judge("ppns", "5.10c", {"5.10": table(0.32)}) == ["holds"]
+    assert judge("ppns", "5.10c", {"5.10": table(0.9)}) == ["does not hold"]
 
 
-def test_every_published_claim_is_judged_or_said_not_to_be_run(report: StudyReport) -> None:
-    claims = published_table("ppns")
-    assert set(claims["key"]) - set(JUDGES) == {"5.6"}
-    found = report.tables["Claims of the text"]
-    assert set(found["figure"]) == set(claims["figure"])
-    assert set(found["verdict"]) <= {"holds", "does not hold", "not run", "cannot tell"}
-    assert found.filter(pl.col("verdict") == "not run")["figure"].to_list() == ["5.6"]
+def test_every_published_claim_is_judged_or_said_not_to_be_tested(report: StudyReport) -> None:
+    found = report.verdicts
+    assert found is not None
+    assert set(found["where"]) == {claim["where"] for claim in published("ppns")["claims"]}
+    untested = found.filter(verdict="not tested")["where"]
+    assert untested.str.starts_with("Figure 5.6 ").any()
+    assert untested.len() <= 3
 
 
 # The whole
@@ -231,50 +230,41 @@ def test_every_published_claim_is_judged_or_said_not_to_be_run(report: StudyRepo
 def test_a_table_and_a_chart_for_every_figure(report: StudyReport) -> None:
     assert len(report.tables) == len(report.charts) + 1
     headings = " ".join(report.tables)
-    for number in published_table("ppns")["figure"].unique():
-        assert number in headings
+    for number in range(4, 16):
+        assert f"5.{number}" in headings
     for chart in report.charts:
         assert chart.altair().to_dict()
 
 
 def test_the_known_answers_are_in_the_report(report: StudyReport) -> None:
     (table,) = (table for heading, table in report.tables.items() if heading.startswith("Figure 5.7"))
-    assert np.all(curve(table, "kNN", "exact", reading=LAYOUT.name) == 1)
-    assert np.all(curve(table, "PPNS", "exact", reading=LAYOUT.name) > 0.3)
-    claims = report.tables["Claims of the text"]
-    leak = claims.filter(pl.col("claim").str.contains("k of them find nothing"), pl.col("reading") == LAYOUT.name)
+    here = table.filter(reading=LAYOUT.name)
+    assert (here.filter(model="kNN")["exact"] == 1).all()
+    assert (here.filter(model="PPNS")["exact"] > 0.3).all()
+    claims = report.verdicts
+    assert claims is not None
+    leak = claims.filter(pl.col("claim").str.contains("k of them find nothing"), pl.col("case") == LAYOUT.name)
     assert leak["verdict"].to_list() == ["does not hold"]
 
 
-def test_the_report_is_json_and_its_findings_have_numbers(report: StudyReport) -> None:
+def test_the_report_is_json(report: StudyReport) -> None:
     json.dumps(report.to_dict(), allow_nan=False)
-    assert len(report.findings) == 6
-    assert all(any(letter.isdigit() for letter in finding) for finding in report.findings)
-    assert not any("nan" in finding for finding in report.findings)
-
-
-def test_claims_follow_the_tables(report: StudyReport) -> None:
-    numbers = {
-        heading.split(":")[0].split()[1]: table for heading, table in report.tables.items() if "Figure" in heading
-    }
-    figures = {number: figure_of(table.to_dicts(), number) for number, table in numbers.items()}
-    assert claims_table(figures).equals(report.tables["Claims of the text"])
 
 
 def test_large_data_are_sampled(monkeypatch: pytest.MonkeyPatch, films: Interactions) -> None:
-    monkeypatch.setattr(ppns, "MOST_USERS", 60)
-    assert ppns.run(films, quick=True).setting["users"] == 60
+    monkeypatch.setattr(experiment, "MOST_USERS", 60)
+    assert PPNSStudy().run(films, quick=True).setting["users"] == 60
 
 
 def test_what_cannot_be_studied_is_refused(films: Interactions) -> None:
     with pytest.raises(UsageError, match="ratings"):
-        ppns.run(Interactions({"user_id": films.user, "item_id": films.item}))
+        PPNSStudy().run(Interactions({"user_id": films.user, "item_id": films.item}))
     repeated = Interactions([("a", "b", 3), ("a", "b", 4)], scale="1:5", duplicates="keep")
     with pytest.raises(UsageError, match="repeat"):
-        ppns.run(repeated)
+        PPNSStudy().run(repeated)
     apart = Interactions([(user, 10 * user + item, 3) for user in range(40) for item in range(10)], scale="1:5")
     with pytest.raises(UsageError, match="no item has two ratings"):
-        ppns.run(apart, quick=True)
+        PPNSStudy().run(apart, quick=True)
     few = Interactions([(f"u{n}", f"i{n % 7}", 3) for n in range(40)], scale="1:5")
     with pytest.raises(UsageError, match="9 ratings"):
-        ppns.run(few, quick=True)
+        PPNSStudy().run(few, quick=True)

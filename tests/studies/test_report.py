@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 from discreet.errors import ReleaseError, UsageError
-from discreet.studies import STUDIES, Chart, StudyReport, published, study
-from discreet.studies.cells import numeric, plain, readable
-from discreet.studies.page import Page, svg
+from discreet.reports import Chart
+from discreet.studies import STUDIES, StudyReport, published, study
 from discreet.studies.published import published_table
 
 POINTS = pl.DataFrame(
@@ -66,11 +65,13 @@ def test_what_is_there_is_not_replaced_unless_it_is_a_report_and_asked_for(repor
     with pytest.raises(ReleaseError, match="there already"):
         report.save(folder)
     (folder / "old").touch()
+    with pytest.raises(ReleaseError, match="'old', which discreet did not write"):
+        report.save(folder, overwrite=True)
+    (folder / "old").unlink()
     report.save(folder, overwrite=True)
-    assert not (folder / "old").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "work").touch()
-    with pytest.raises(ReleaseError, match="is no report"):
+    with pytest.raises(ReleaseError, match="not wholly a report"):
         report.save(tmp_path / "mine", overwrite=True)
     assert (tmp_path / "mine" / "work").exists()
     (tmp_path / "file").touch()
@@ -87,11 +88,22 @@ def test_a_failed_write_leaves_what_was_there(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_csv", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(ReleaseError, match="No space left"):
         report.save(folder, overwrite=True)
     assert (folder / "report.json").read_text() == before
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_verdicts_are_counted_and_those_that_fail_are_marked(report: StudyReport) -> None:
+    assert report.verdicts is None
+    assert report.summary == "No claims were published for this experiment."
+    judged = pl.DataFrame({"claim": ["a", "a", "b"], "verdict": ["holds", "does not hold", "not tested"]})
+    told = StudyReport("tea", "Tea", "A book", {}, {"Verdicts": judged, **report.tables}, report.charts)
+    assert told.summary == "Verdicts on 2 claims, one for each case: 1 hold, 1 do not hold, 1 not tested."
+    page = told.html()
+    assert page.count('<tr class="bad">') == 1
+    assert page.index("Verdicts") < page.index("<svg") < page.index("MAE, all k")
 
 
 def test_names_that_would_hide_each_other_are_refused(report: StudyReport) -> None:
@@ -100,64 +112,6 @@ def test_names_that_would_hide_each_other_are_refused(report: StudyReport) -> No
         StudyReport("x", "X", "", {}, {"A b": empty, "a-b": empty}, (), ())
     with pytest.raises(UsageError, match="same name"):
         StudyReport("x", "X", "", {}, {}, report.charts * 2, ())
-    with pytest.raises(UsageError, match="cannot be a file"):
-        Chart("../up", "Up", POINTS, x="k", y="mae")
-    with pytest.raises(UsageError, match="no column 'z'"):
-        Chart("up", "Up", POINTS, x="k", y="z")
-
-
-def test_charts_draw_every_point_that_has_a_value() -> None:
-    whole = Chart("errors", "Errors", POINTS, x="k", y="mae", series="method", band="sd").altair().to_dict()
-    assert [layer["mark"]["type"] for layer in whole["layer"]] == ["area", "line", "circle"]
-    points = whole["data"]["values"]
-    assert [(p["k"], p["mae"]) for p in points] == [(5, 0.8), (10, 0.7), (5, 0.9)]
-    assert points[0]["_low"] == pytest.approx(0.79)
-    assert points[2]["_low"] == points[2]["_high"] == 0.9
-
-
-def test_every_panel_shows_its_own_points() -> None:
-    picture = svg(Chart("errors", "Errors", POINTS, x="k", y="mae", series="method", panel="who").altair())
-    assert picture.count('aria-roledescription="circle"') == 3
-    data = POINTS.with_columns(pl.Series("k", [1, 2, 3, 4]), pl.Series("who", [2, 2, 1, 1]))
-    drawn = Chart("errors", "Errors", data, x="k", y="mae", panel="who").altair().to_dict()
-    assert drawn["facet"]["sort"] == ["2", "1"], "panels stand in the order of the table"
-
-
-def test_a_logarithmic_axis_leaves_out_what_it_cannot_show() -> None:
-    data = pl.DataFrame({"x": [0.0, 1.0, 10.0], "y": [1.0, 0.0, 2.0], "sd": [0.1, 0.1, 5.0]})
-    drawn = Chart("log", "Log", data, x="x", y="y", band="sd", log_x=True, log_y=True).altair().to_dict()
-    assert drawn["layer"][1]["encoding"]["x"]["scale"] == {"type": "log"}
-    assert drawn["data"]["values"] == [{"x": 10.0, "y": 2.0, "sd": 5.0, "_low": 2.0, "_high": 7.0}]
-
-
-def test_columns_with_signs_of_the_chart_language_are_drawn() -> None:
-    data = pl.DataFrame({"P[x.y]": ["a", "b"], "Δ: error": [1.0, 2.0]})
-    picture = svg(Chart("odd", "Odd", data, x="P[x.y]", y="Δ: error").altair())
-    assert picture.count('aria-roledescription="circle"') == 2
-
-
-def test_pictures_on_one_page_do_not_share_their_parts() -> None:
-    page = Page("A", "B")
-    page.picture('<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>')
-    page.picture('<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>')
-    text = page.html()
-    for part in ("part0-clip0", "part1-clip0"):
-        assert f'id="{part}"' in text
-        assert f"url(#{part})" in text
-
-
-def test_numbers_of_a_column_have_equally_many_digits() -> None:
-    table = pl.DataFrame({"a": [1.0, 1234.5], "b": [0.00001, 0.25], "c": [True, None], "d": [12.345, -3.0]})
-    assert readable(table) == [("1", "1.0e-05", "True", "12.35"), ("1,234", "0.2500", "", "-3.00")]
-    assert numeric(table) == ["a", "b", "d"]
-    assert readable(pl.DataFrame({"t": [math.inf, 1.0]})) == [("inf",), ("1.0000",)]
-
-
-def test_json_has_no_numbers_that_are_none() -> None:
-    assert plain({"a": np.array([1.0, math.inf]), 3: (np.float32(0.5), Path("x"))}) == {
-        "a": [1.0, None],
-        "3": [0.5, "x"],
-    }
 
 
 def test_studies_by_name() -> None:
@@ -176,8 +130,8 @@ def test_published_figures_are_whole_and_say_where_they_stand() -> None:
         kept = published(name)
         assert kept["source"], name
         assert kept["where"], name
-        assert kept["rows"], name
-        assert all(len(row) == len(kept["columns"]) for row in kept["rows"]), name
+        assert kept.get("rows") or kept.get("claims"), name
+        assert all(len(row) == len(kept["columns"]) for row in kept.get("rows", ())), name
     for unknown in ("magic", "../report", ""):
         with pytest.raises(UsageError, match="no figures are kept"):
             published(unknown)

@@ -15,14 +15,12 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.guarantees import Standing
 from discreet.subsets import (
     BirthDeathChain,
-    all_states,
     inclusion_probabilities,
     relative_entropy,
-    swap,
     total_variation,
-    window_states,
 )
 from discreet.subsets import chain as chains
+from discreet.subsets.states import all_states, swap, window_states
 
 ROW = np.array([2.0, 5.0, 3.5, 1.0, 4.0, 3.0])
 
@@ -129,7 +127,7 @@ def test_a_tiny_time_step_never_leaves_the_first_set() -> None:
 
 
 def test_a_time_step_that_is_too_long() -> None:
-    with pytest.raises(UsageError, match="time step"):
+    with pytest.raises(UsageError, match="time_step"):
         BirthDeathChain(2, epsilon=100, left=2, right=2).moves(window_states(ROW, 2, 2, 2))
 
 
@@ -164,7 +162,7 @@ def test_wrong_settings() -> None:
             laws_of(**wrong)
     with pytest.raises(UsageError, match="every item"):
         BirthDeathChain(2).states(np.array([1.0, np.nan, 2.0]))
-    with pytest.raises(UsageError, match="-1 steps"):
+    with pytest.raises(UsageError, match="at least 0, got -1"):
         BirthDeathChain(2, left=1, right=1).law_after(window_states(ROW, 2, 1, 1), -1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,13 +13,17 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.attacks.engine.claims import claim_about
+from discreet.attacks.engine.limits import limit_of
 from discreet.data import Interactions
 from discreet.errors import BudgetError, DataError, PrivacyError, UsageError
 from discreet.neighbors import KNN
+from discreet.pairs import PrivateSlopeOne
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.losses import Pure
 from discreet.privacy.release import Release
+from discreet.privacy.units import Unit
 from discreet.subsets import ScreenLists, recommend_privately
 from discreet.subsets.samplers import RowSampler
 from discreet.subsets.score_rows import ScoreRows
@@ -208,7 +213,7 @@ def test_both_promises(model) -> None:
     assert shown.onlookers.unit.code == "user/add-remove"
     assert shown.model is model.guarantee
     assert "The model: PROVED" in shown.statement
-    assert "against whoever sees it: PROVED" in shown.statement
+    assert "against those who see it: PROVED" in shown.statement
     both = shown.together()
     assert both is not None
     assert both.standing is Standing.PROVED
@@ -218,16 +223,47 @@ def test_both_promises(model) -> None:
 
 def test_an_entry_is_less_than_a_row(model) -> None:
     entry = recommend_privately(model, "u17", 5, 2, protects="entry")
-    assert entry.onlookers.unit.code == "record/value"
-    assert "the records that the scores were made from" in entry.onlookers.not_covered
+    assert entry.onlookers.unit.code == "score/value"
+    assert "the records that the scores were computed from" in entry.onlookers.not_covered
     assert entry.together() is None
+
+
+def test_a_promise_about_a_score_is_believed_nowhere_else(films: Interactions, tmp_path: Path) -> None:
+    """A model that promises the value of a record: its promise and one about a score do not add up."""
+    model = PrivateSlopeOne(epsilon=1, unit="value").fit(films)
+    entry = recommend_privately(model, "u17", 5, 1, protects="entry")
+    assert entry.model is not None
+    assert entry.model.unit.code == "record/value"
+    assert entry.together() is None
+    with pytest.raises(PrivacyError, match="do not add up"):
+        entry.model.compose(entry.onlookers)
+    assert limit_of(entry.onlookers, secret="rating", values=5) is None
+    assert claim_about(entry.onlookers, Unit("record", "value"), records=1) is None
+    assert claim_about(entry.onlookers, Unit("user"), records=1) is None
+    for unit in ("record/value", "record", "user"):
+        ledger = Ledger(tmp_path / f"{unit.replace('/', '-')}.db")
+        account = ledger.open(films, epsilon=10, delta="1e-3", unit=unit)
+        with pytest.raises(PrivacyError, match="one score of a row"):
+            account.loss_of(entry.onlookers)
+        with pytest.raises(PrivacyError, match="no guarantee about records"):
+            recommend_privately(model, "u17", 5, 1, protects="entry", ledger=ledger)
+        assert not ledger.statement(films).entries
+    with pytest.raises(UsageError, match="no account of scores"):
+        Ledger(tmp_path / "scores.db").open(films, epsilon=1, unit="score/value")
+
+
+def test_both_promises_only_where_both_are_proved(model) -> None:
+    shown = recommend_privately(model, "u17", 5, 2)
+    claimed = replace(shown, model=replace(model.guarantee, standing=Standing.AS_PUBLISHED))
+    assert shown.together() is not None
+    assert claimed.together() is None
 
 
 def test_a_model_without_promise_is_named(films: Interactions) -> None:
     shown = recommend_privately(KNN(k=10).fit(films), "u17", 5, 2)
     assert shown.model is None
     assert shown.together() is None
-    assert "nothing is promised" in shown.statement
+    assert "no guarantee" in shown.statement
 
 
 def test_the_release_holds_the_list_and_not_the_person(model, tmp_path: Path) -> None:
@@ -238,10 +274,10 @@ def test_the_release_holds_the_list_and_not_the_person(model, tmp_path: Path) ->
 
 
 def test_models_that_cannot(films: Interactions) -> None:
-    with pytest.raises(UsageError, match="not by"):
+    with pytest.raises(UsageError, match="must be a Recommender"):
         recommend_privately(SimpleNamespace(), "u17")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no records"):
-        recommend_privately(dc.PrivateRatings(), "u17")
+        recommend_privately(dc.PrivateRatings(1), "u17")
     secret = Interactions([("a", "x", 3), ("a", "y", 4), ("b", "x", 5)], scale="1:5")
     with pytest.raises(PrivacyError, match="public list"):
         recommend_privately(KNN(k=1).fit(secret), "a", 1)

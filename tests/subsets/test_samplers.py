@@ -83,8 +83,8 @@ def test_promises() -> None:
     assert row.guarantee(1000).unit.code == "user/replace"
     assert row.guarantee(1000).standing is Standing.PROVED
     entry = KSubset(k=10, low=1, high=5, epsilon="1/2", change="entry")
-    assert entry.guarantee(1000).unit.code == "record/value"
-    assert "at most one score" in str(entry.guarantee(1000))
+    assert entry.guarantee(1000).unit.code == "score/value"
+    assert "at most one score" in entry.guarantee(1000).describe()
     several = GumbelTopK(k=10, low=1, high=5, rho="1/2", change=3)
     loss = several.guarantee(1000).loss
     assert isinstance(loss, Concentrated)

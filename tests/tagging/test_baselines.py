@@ -5,7 +5,7 @@ import pytest
 
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.tagging import CoOccurringTags, OwnTags, PopularTags, ResourceTags
+from discreet.tagging.recommenders.baselines import CoOccurringTags, OwnTags, PopularTags, ResourceTags
 
 TRIPLES = [
     ("ann", "blue", "jazz"),

@@ -83,7 +83,7 @@ def test_weights_settle():
 
 
 def test_a_random_world_in_batches(monkeypatch):
-    from discreet.tagging import folk_rank, tag_recommender
+    from discreet.tagging.recommenders import base, folk_rank
 
     generator = np.random.default_rng(3)
     columns = [generator.integers(0, n, 400).tolist() for n in (20, 30, 25)]
@@ -94,7 +94,7 @@ def test_a_random_world_in_batches(monkeypatch):
     model = FolkRank().fit(data)
     whole = model.recommend(queries, n=5)
     monkeypatch.setattr(folk_rank, "QUERIES_AT_ONCE", 3)
-    monkeypatch.setattr(tag_recommender, "SCORES_AT_ONCE", 4 * data.n_tags)
+    monkeypatch.setattr(base, "SCORES_AT_ONCE", 4 * data.n_tags)
     parts = model.recommend(queries, n=5)
     assert parts.drop("score").equals(whole.drop("score"))
     for query, found in zip(queries, scores(model, queries), strict=True):

@@ -15,7 +15,8 @@ from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
-from discreet.tagging import PTRJ, LocalTags, OwnTags
+from discreet.tagging import PTRJ, OwnTags
+from discreet.tagging.recommenders.local_tags import LocalTags
 
 PROMISE = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "sums about tags", not_covered=("lists",))
 
@@ -96,7 +97,7 @@ def test_the_promise_is_against_all_others_together() -> None:
     assert promise is not None
     assert promise.joint
     assert promise.loss == PROMISE.loss
-    assert "one's own screen" in promise.not_covered
+    assert "what a person sees in their own recommendations" in promise.not_covered
     assert not PROMISE.joint
 
 
@@ -131,6 +132,6 @@ def test_links_help_those_who_ask(fixed_bits) -> None:
         told = {(u, r): set(tags) for u, r, tags in lists.rows()}
         return float(np.mean([len(told.get(q, set()) & t) / len(t) for q, t in zip(queries, truth, strict=True)]))
 
-    ours = LocalTags(PTRJ.of(epsilon=4, delta="1e-6").release(train))
+    ours = LocalTags(PTRJ(epsilon=4, delta="1e-6").release(train))
     alone = recall(OwnTags().fit(train).recommend(queries, n=5))
     assert recall(ours.recommend(queries, n=5, own=train)) > alone + 0.02

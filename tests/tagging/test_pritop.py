@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,11 @@ import pytest
 import discreet as dc
 from discreet.data import TagAssignments
 from discreet.errors import PrivacyError, UsageError
+from discreet.models.registry import create
 from discreet.privacy.release import Release
-from discreet.tagging.pritop import PriTop
-from discreet.tagging.pritop_options import OPTIONS
-from discreet.tagging.pritop_selection import closeness
-from discreet.tagging.pritop_topics import TopicCounts
+from discreet.tagging.pritop.pritop import PriTop, options_of
+from discreet.tagging.pritop.selection import closeness
+from discreet.tagging.pritop.topics import TopicCounts
 
 SURE = 4000
 """A budget at which no noise is felt."""
@@ -61,26 +62,26 @@ def test_without_noise_everything_stays_where_tags_differ() -> None:
     apart = np.diag(counts.tags.max(axis=1))
     more = np.zeros((data.n_resources, data.n_tags))
     counts = TopicCounts(np.hstack([counts.tags, apart]), np.hstack([counts.resources, more]), alpha=0.1, beta=0.01)
-    table = released(PriTop.of(epsilon=SURE, topics=counts.n_topics), data, counts)
+    table = released(PriTop(epsilon=SURE, topics=counts.n_topics), data, counts)
     assert set(table.rows()) == set(data.to_frame().rows())
 
 
 def test_less_budget_is_farther_from_the_truth(fixed_bits) -> None:
     data, counts = taste(200)
-    near, far = (mean_closeness(PriTop.of(epsilon=e, topics=2), data, counts) for e in (SURE, 1))
+    near, far = (mean_closeness(PriTop(epsilon=e, topics=2), data, counts) for e in (SURE, 1))
     assert far < 0.9 < near
 
 
 def test_new_tags_are_of_the_topic(fixed_bits) -> None:
     data, counts = taste()
-    rewriting = PriTop.of(epsilon=1, topics=2, members="likeliest").rewriting(data, counts)
+    rewriting = PriTop(epsilon=1, topics=2, members="likeliest").rewriting(data, counts)
     homes = np.array([int(tag[1]) for tag in data.tags.ids()])
     np.testing.assert_array_equal(homes[rewriting.tag], rewriting.topic)
 
 
 def test_triples_of_a_release_are_distinct_and_of_known_ids(fixed_bits) -> None:
     data, counts = taste()
-    table = released(PriTop.of(epsilon="1/2", topics=2), data, counts)
+    table = released(PriTop(epsilon="1/2", topics=2), data, counts)
     assert table.columns == ["user_id", "resource_id", "tag"]
     assert table.n_unique() == table.height
     assert len(TagAssignments(table)) == table.height
@@ -91,21 +92,21 @@ def test_triples_of_a_release_are_distinct_and_of_known_ids(fixed_bits) -> None:
 def test_ids_keep_their_type() -> None:
     data = TagAssignments([(7, 70, 700), (8, 80, 800)])
     counts = TopicCounts(np.eye(2) * 1e4, np.eye(2) * 1e4, alpha=0.1, beta=0.01)
-    table = released(PriTop.of(epsilon=SURE, topics=2), data, counts)
+    table = released(PriTop(epsilon=SURE, topics=2), data, counts)
     assert set(table.rows()) == {(7, 70, 700), (8, 80, 800)}
 
 
 def test_noise_moves_tags_to_other_topics(fixed_bits) -> None:
     data, counts = taste()
-    calm, loud = (PriTop.of(epsilon=e, topics=2).profiles(data, counts).topic for e in (SURE, "0.001"))
+    calm, loud = (PriTop(epsilon=e, topics=2).profiles(data, counts).topic for e in (SURE, "0.001"))
     assert calm.sum() != loud.sum()
 
 
 def test_weights_that_are_forgotten_are_worked_out_again(fixed_bits, monkeypatch) -> None:
     data, counts = taste()
-    method = PriTop.of(epsilon=1, topics=2)
+    method = PriTop(epsilon=1, topics=2)
     first = released(method, data, counts)
-    monkeypatch.setattr("discreet.tagging.pritop_selection.CACHED_CELLS", 1)
+    monkeypatch.setattr("discreet.tagging.pritop.selection.CACHED_CELLS", 1)
     fixed_bits(20240607)
     assert released(method, data, counts).equals(first)
 
@@ -118,7 +119,7 @@ def test_links_are_kept_or_drawn(fixed_bits) -> None:
     posts = set(data.to_frame().select("user_id", "resource_id").rows())
 
     def links(**options) -> set:
-        table = released(PriTop.of(epsilon=1, topics=2, **options), data, counts)
+        table = released(PriTop(epsilon=1, topics=2, **options), data, counts)
         return set(table.select("user_id", "resource_id").rows())
 
     assert links() <= posts
@@ -130,8 +131,8 @@ def test_links_are_kept_or_drawn(fixed_bits) -> None:
 def test_added_tags_can_be_left_out(fixed_bits) -> None:
     data, counts = taste()
     sizes = {}
-    for inserted in OPTIONS["inserted_links"]:
-        rewriting = PriTop.of(epsilon=1, topics=2, inserted_links=inserted).rewriting(data, counts)
+    for inserted in options_of(PriTop)["inserted_links"]:
+        rewriting = create("pritop", epsilon=1, topics=2, inserted_links=inserted).rewriting(data, counts)
         sizes[inserted] = int((rewriting.old < 0).sum())
     assert sizes["none"] == 0
     assert min(sizes["own"], sizes["drawn"]) > 30
@@ -139,7 +140,7 @@ def test_added_tags_can_be_left_out(fixed_bits) -> None:
 
 def test_resources_are_drawn_from_the_topic(fixed_bits) -> None:
     data, counts = taste(300)
-    rewriting = PriTop.of(epsilon=SURE, topics=2, links="drawn").rewriting(data, counts)
+    rewriting = PriTop(epsilon=SURE, topics=2, links="drawn").rewriting(data, counts)
     homes = np.array([int(name[1]) for name in data.resources.ids()])
     assert (homes[rewriting.resource] == rewriting.topic).mean() > 0.98
 
@@ -152,16 +153,16 @@ def test_topics_that_a_user_has_not_can_be_left_alone(fixed_bits) -> None:
     sure = TopicCounts(counts.tags * 1e6, counts.resources * 1e6, counts.alpha, counts.beta)
     only_first = np.array([int(user[1:]) % 3 == 0 for user in data.users.ids()])
     seen = {}
-    for topics in OPTIONS["noisy_topics"]:
-        rewriting = PriTop.of(epsilon=1, topics=2, noisy_topics=topics).rewriting(data, sure)
+    for topics in options_of(PriTop)["noisy_topics"]:
+        rewriting = create("pritop", epsilon=1, topics=2, noisy_topics=topics).rewriting(data, sure)
         seen[topics] = set(rewriting.topic[only_first[rewriting.user]].tolist())
     assert seen == {"all": {0, 1}, "own": {0}}
 
 
 def test_the_scale_of_the_proof_shrinks_with_the_profile() -> None:
-    method = PriTop.of(epsilon="1/2", weight_scale="proof")
+    method = PriTop(epsilon="1/2", weight_scale="proof")
     np.testing.assert_allclose(method.weight_scales(np.array([0, 1, 20])), [8.0, 8.0, 0.4])
-    np.testing.assert_allclose(PriTop.of(epsilon="1/2").weight_scales(np.array([1, 20])), [8.0, 8.0])
+    np.testing.assert_allclose(PriTop(epsilon="1/2").weight_scales(np.array([1, 20])), [8.0, 8.0])
     assert method.count_scale == 4.0
 
 
@@ -172,25 +173,27 @@ def test_a_noisy_model_ranks_by_noisy_counts() -> None:
     assert noisy.tag_given_topic[1, 0] > noisy.tag_given_topic[0, 0]
 
 
-@pytest.mark.parametrize(("option", "value"), [(name, value) for name, some in OPTIONS.items() for value in some])
+@pytest.mark.parametrize(
+    ("option", "value"), [(name, value) for name, some in options_of(PriTop).items() for value in some]
+)
 def test_every_option_runs_and_keeps_its_shape(fixed_bits, option: str, value: str) -> None:
     data, counts = taste()
-    options = {option: value, **({"noise_on": "count"} if value == "noisy" else {})}
-    table = released(PriTop.of(epsilon=1, topics=2, **options), data, counts)
+    options: dict[str, Any] = {option: value, **({"noise_on": "count"} if value == "noisy" else {})}
+    table = released(create("pritop", epsilon=1, topics=2, **options), data, counts)
     assert 50 < table.height < 1000
 
 
-# The door
+# The release
 
 
 def test_the_estimate_tells_how_much_is_added() -> None:
     data, _ = taste()
-    told = PriTop.of(epsilon=1).estimate(data)
+    told = PriTop(epsilon=1).estimate(data)
     assert told["count_noise_scale"] == 2.0
     assert told["weight_noise_scale"] == 4.0
     assert told["inserted_tags_per_user"] == pytest.approx(199.5, abs=0.1)
-    assert "inserted_tags_per_user" not in PriTop.of(epsilon=1, noisy_topics="own").estimate(data)
-    assert "weight_noise_scale" not in PriTop.of(epsilon=1, weight_scale="proof").estimate(data)
+    assert "inserted_tags_per_user" not in PriTop(epsilon=1, noisy_topics="own").estimate(data)
+    assert "weight_noise_scale" not in PriTop(epsilon=1, weight_scale="proof").estimate(data)
 
 
 def opened(folder: Path, data: TagAssignments) -> dc.Ledger:
@@ -201,7 +204,7 @@ def opened(folder: Path, data: TagAssignments) -> dc.Ledger:
 
 def test_release_needs_the_word_and_is_booked_as_refuted(tmp_path) -> None:
     data, _ = taste()
-    method = PriTop.of(epsilon=1, topics=2, iterations=5)
+    method = PriTop(epsilon=1, topics=2, iterations=5)
     with pytest.raises(PrivacyError, match="refuted"):
         method.release(data)
     ledger = opened(tmp_path, data)
@@ -222,7 +225,7 @@ def test_release_needs_the_word_and_is_booked_as_refuted(tmp_path) -> None:
 def test_nothing_to_release_gives_an_empty_table() -> None:
     data, _ = taste()
     empty = data.filter(np.zeros(len(data), dtype=bool))
-    table = PriTop.of(epsilon=1, topics=2).release(empty, allow_refuted=True).table("assignments")
+    table = PriTop(epsilon=1, topics=2).release(empty, allow_refuted=True).table("assignments")
     assert table.height == 0
 
 
@@ -231,27 +234,27 @@ def test_nothing_to_release_gives_an_empty_table() -> None:
     [
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": 5000}, "at most 4096"),
-        ({"topics": 0}, "topics = 0"),
-        ({"topics": 2.5}, "topics = 2.5"),
-        ({"topics": True}, "topics = True"),
-        ({"topics": 20_000}, "too many"),
+        ({"topics": 0}, "topics must be a whole number from 1 to 10,000, got 0"),
+        ({"topics": 2.5}, "got 2.5"),
+        ({"topics": True}, "got True"),
+        ({"topics": 20_000}, "got 20000"),
         ({"iterations": 0}, "iterations"),
         ({"alpha": 0}, "alpha"),
         ({"beta": float("nan")}, "beta"),
-        ({"candidates": "all"}, "candidates = 'all' is not known"),
-        ({"links": None}, "links = None"),
+        ({"candidates": "all"}, "candidates must be one of 'topic', 'profile', got 'all'"),
+        ({"links": None}, "links must be"),
         ({"model": "noisy"}, "noise_on"),
-        ({"seed": 3}, "no option 'seed'"),
+        ({"seed": 3}, "no setting seed"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_the_charge(tmp_path, options, message: str) -> None:
     data, _ = taste()
     ledger = opened(tmp_path, data)
     with pytest.raises(UsageError, match=message):
-        PriTop.of(**{"epsilon": Fraction(1), **options}).release(data, ledger=ledger, allow_refuted=True)
+        create("pritop", **{"epsilon": Fraction(1), **options}).release(data, ledger=ledger, allow_refuted=True)
     assert not ledger.statement(data).refuted
 
 
 def test_only_tag_assignments_are_released() -> None:
     with pytest.raises(UsageError, match="TagAssignments"):
-        PriTop.of(epsilon=1).release([("ann", "tea.org", "tea")], allow_refuted=True)  # type: ignore[arg-type]
+        PriTop(epsilon=1).release([("ann", "tea.org", "tea")], allow_refuted=True)  # type: ignore[arg-type]

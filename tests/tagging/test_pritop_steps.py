@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.refutations.pritop_laws import list_law, size_law
 
-from discreet.tagging.pritop_selection import closeness, list_law, members_of, replace, sparse_rows
-from discreet.tagging.pritop_topics import Profiles, TopicCounts, pair_topics
-from discreet.tagging.pritop_weights import RevisedLists, expected_insertions, noisy_sizes, revise, size_law
+from discreet.tagging.pritop.selection import closeness, members_of, replace, sparse_rows
+from discreet.tagging.pritop.topics import Profiles, TopicCounts, pair_topics
+from discreet.tagging.pritop.weights import RevisedLists, expected_insertions, noisy_sizes, revise
 from discreet.testing import fits_law
 
 # Step 1

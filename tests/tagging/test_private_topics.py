@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, ReleaseError, UsageError
 from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.privacy.units import Unit
-from discreet.tagging import PrivateTopics, Topics, topics_of_gram, topics_of_release
-from discreet.tagging.topic_steps import UserTags, blind_assignments, sampled_assignments
+from discreet.tagging import PrivateTopics, topics_of_release
+from discreet.tagging.topics.gram_topics import Topics, topics_of_gram
+from discreet.tagging.topics.rounds import UserTags, assignments_after, blind_assignments, sampled_assignments
+
+KEY = (3, 4)
 
 
 def camps(users: int = 600, topics: int = 3, words: int = 8) -> TagAssignments:
@@ -73,7 +77,7 @@ def test_weights_become_probabilities() -> None:
 
 @pytest.mark.parametrize("method", ["gram", "expected", "gibbs"])
 def test_a_release_finds_the_topics(method, data: TagAssignments, fixed_bits) -> None:
-    release = PrivateTopics.of(epsilon=20, delta="1e-6", method=method, topics=3, iterations=12).release(data)
+    release = PrivateTopics(epsilon=20, delta="1e-6", method=method, topics=3, iterations=12).release(data)
     topics = topics_of_release(release)
     tags = release.table("tags")["tag"]
     truth = [int(tag[0]) for tag in tags]
@@ -85,8 +89,8 @@ def test_a_release_finds_the_topics(method, data: TagAssignments, fixed_bits) ->
 
 @pytest.mark.parametrize(("method", "theorem"), [("gram", 6), ("expected", 7), ("gibbs", 7)])
 def test_the_promise(method, theorem: int, data: TagAssignments, tmp_path: Path, fixed_bits) -> None:
-    settings = PrivateTopics.of(epsilon=1, delta="1e-6", method=method, topics=2, iterations=3)
-    promise = settings.guarantee(data)
+    settings = PrivateTopics(epsilon=1, delta="1e-6", method=method, topics=2, iterations=3)
+    promise = settings.plan(data).guarantee
     assert promise.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
     assert promise.unit == Unit("user")
     assert f"Theorem {theorem}" in promise.basis
@@ -107,39 +111,51 @@ def test_each_round_is_released_with_its_own_noise(
 
     seen, true = [], NormalMechanism.release
     monkeypatch.setattr(NormalMechanism, "release", lambda self, sums: seen.append(self) or true(self, sums))
-    PrivateTopics.of(epsilon=1, delta="1e-6", method="gibbs", topics=2, iterations=4).release(data)
+    PrivateTopics(epsilon=1, delta="1e-6", method="gibbs", topics=2, iterations=4).release(data)
     assert len(seen) == 4
     assert sum(mechanism.mu_squared for mechanism in seen) == mu_for(1, "1e-6") ** 2
 
 
-def test_the_start_does_not_look_at_tags(fixed_bits) -> None:
+def test_the_start_does_not_look_at_tags() -> None:
     one = UserTags.of(camps(60))
-    fixed_bits(9)
-    first = blind_assignments(one, 4)
-    swapped = UserTags(one.user, one.tag[::-1].copy(), one.weight, one.n_users, one.n_tags)
-    fixed_bits(9)
-    assert np.array_equal(first, blind_assignments(swapped, 4))
+    first = blind_assignments(one, 4, KEY)
+    swapped = replace(one, tag=one.tag[::-1].copy())
+    assert np.array_equal(first, blind_assignments(swapped, 4, KEY))
     assert np.array_equal(first.sum(axis=0), np.ones(one.tag.size))
 
 
 def test_drawn_topics_follow_the_table(fixed_bits) -> None:
     users = UserTags.of(TagAssignments([(u, "r", "x") for u in range(20_000)]).with_vocabulary(["x"]))
-    share = blind_assignments(users, 3)
-    drawn = sampled_assignments(users, share, np.array([[6.0], [3.0], [1.0]]), 1.0).sum(axis=1)
+    share = blind_assignments(users, 3, KEY)
+    drawn = sampled_assignments(users, share, np.array([[6.0], [3.0], [1.0]]), 1.0, KEY).sum(axis=1)
     # A table is of Pr(tag | topic): with one tag all topics are alike.
     assert drawn == pytest.approx([20_000 / 3] * 3, abs=500)
     users = UserTags.of(TagAssignments([(u, "r", "x") for u in range(20_000)]).with_vocabulary(["x", "y"]))
-    drawn = sampled_assignments(users, share, np.array([[6.0, 4.0], [3.0, 7.0], [1.0, 9.0]]), 1.0).sum(axis=1)
+    drawn = sampled_assignments(users, share, np.array([[6.0, 4.0], [3.0, 7.0], [1.0, 9.0]]), 1.0, KEY).sum(axis=1)
     assert drawn == pytest.approx([12_000, 6_000, 2_000], abs=500)
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_assignments_of_a_part_are_those_of_the_whole(drawn: bool) -> None:
+    """Sums of parts add up to the sums of all, so nobody's assignments may depend on who else is in the part."""
+    data, rng = camps(30), np.random.default_rng(1)
+    tables = [rng.random((4, data.n_tags)) + 0.01 for _ in range(2)]
+    keys = [(1, 2), (3, 4), (5, 6)]
+    users = UserTags.of(data)
+    whole = assignments_after(users, tables, keys, 4, 0.5, drawn=drawn)
+    for half in (data.user < 13, data.user >= 13):
+        mine = np.isin(users.user, np.unique(data.user[half]))
+        part = assignments_after(UserTags.of(data.filter(half)), tables, keys, 4, 0.5, drawn=drawn)
+        assert np.array_equal(part, whole[:, mine])
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"epsilon": 0}, {"delta": 0}, {"topics": 0}, {"iterations": 1.0}, {"method": "lda"}, {"popularity_share": 1}],
+    [{"epsilon": 0}, {"delta": 1}, {"topics": 0}, {"iterations": 1.0}, {"method": "lda"}, {"popularity_share": 1}],
 )
 def test_what_makes_no_sense_is_refused(wrong, data: TagAssignments) -> None:
     with pytest.raises(UsageError):
-        PrivateTopics.of(**{"epsilon": 1, "delta": "1e-6", **wrong}).release(data)
+        PrivateTopics(**{"epsilon": 1, "delta": "1e-6", **wrong}).release(data)
 
 
 def test_wrong_matrices_weights_and_releases_are_refused(data: TagAssignments) -> None:
@@ -151,7 +167,7 @@ def test_wrong_matrices_weights_and_releases_are_refused(data: TagAssignments) -
     with pytest.raises(UsageError):
         Topics.of_weights(np.array([[-1.0]]))
     with pytest.raises(PrivacyError):
-        PrivateTopics.of(epsilon=1, delta="1e-6").release(TagAssignments([("ann", "abba", "pop")]))
-    release = dc.tagging.PTRT.of(epsilon=1, delta="1e-6").release(data)
+        PrivateTopics(epsilon=1, delta="1e-6").release(TagAssignments([("ann", "abba", "pop")]))
+    release = dc.tagging.PTRT(epsilon=1, delta="1e-6").release(data)
     with pytest.raises(ReleaseError):
         topics_of_release(release)

@@ -14,8 +14,8 @@ from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRS
 from discreet.tagging.ptr_s import SHARES, shrunk
-from discreet.tagging.synthetic_posts import SyntheticWorld
-from discreet.tagging.topic_sums import SIZES, TagTopics, size_counts, type_counts
+from discreet.tagging.sums.topics import SIZES, TagTopics, size_counts, type_counts
+from discreet.tagging.synthetic_posts import SyntheticPosts
 
 
 def two_tastes(n: int = 600) -> TagAssignments:
@@ -31,7 +31,7 @@ def two_tastes(n: int = 600) -> TagAssignments:
 
 
 def test_invented_people_keep_to_one_taste(fixed_bits) -> None:
-    release = PTRS.of(epsilon=8, delta="1e-6", head=8, users=200).release(two_tastes())
+    release = PTRS(epsilon=8, delta="1e-6", head=8, users=200).release(two_tastes())
     table = release.table("assignments")
     assert release.kind == "tag-assignments"
     assert table.columns == ["user_id", "resource_id", "tag"]
@@ -51,32 +51,32 @@ def test_invented_people_keep_to_one_taste(fixed_bits) -> None:
 
 def test_the_number_of_people_is_public_or_noisy(fixed_bits) -> None:
     data = two_tastes()
-    assert PTRS.of(epsilon=8, delta="1e-6", users=70).release(data).table("assignments")["user_id"].n_unique() == 70
-    noisy = PTRS.of(epsilon=8, delta="1e-6").release(data).table("assignments")["user_id"].n_unique()
+    assert PTRS(epsilon=8, delta="1e-6", users=70).release(data).table("assignments")["user_id"].n_unique() == 70
+    noisy = PTRS(epsilon=8, delta="1e-6").release(data).table("assignments")["user_id"].n_unique()
     assert 560 < noisy < 640
 
 
 def test_the_promise() -> None:
     data = two_tastes(4)
-    promise = PTRS.of(epsilon=1, delta="1e-6").guarantee(data)
+    promise = PTRS(epsilon=1, delta="1e-6").plan(data).guarantee
     assert promise.unit == Unit("user")
     assert isinstance(promise.loss, GaussianLoss)
-    assert isinstance(PTRS.of(epsilon=1, delta=0).guarantee(data).loss, Pure)
+    assert isinstance(PTRS(epsilon=1, delta=0).plan(data).guarantee.loss, Pure)
     assert not promise.joint
-    assert promise == PTRS.of(epsilon=1, delta="1e-6").guarantee(two_tastes(40))
+    assert promise == PTRS(epsilon=1, delta="1e-6").plan(two_tastes(40)).guarantee
     assert sum(SHARES.values()) == 1
 
 
 def test_nothing_is_left_of_a_tiny_world_and_it_still_ends(fixed_bits) -> None:
     """Where noise is all there is, triples are drawn from whatever the sums say, and none is a real person's."""
     for delta in (0, "1e-6"):
-        release = PTRS.of(epsilon="1/10", delta=delta, users=9).release(two_tastes(2))
+        release = PTRS(epsilon="1/10", delta=delta, users=9).release(two_tastes(2))
         assert release.table("assignments")["user_id"].n_unique() == 9
         assert release.table("assignments").schema == {"user_id": pl.String, "resource_id": pl.String, "tag": pl.String}
 
 
 def test_a_release_can_be_learned_from(tmp_path) -> None:
-    release = PTRS.of(epsilon=4, delta="1e-6", users=60).release(two_tastes(100))
+    release = PTRS(epsilon=4, delta="1e-6", users=60).release(two_tastes(100))
     back = dc.Release.load(release.save(tmp_path / "synthetic"))
     assert TagAssignments(back.table("assignments")).n_users == 60
 
@@ -84,16 +84,16 @@ def test_a_release_can_be_learned_from(tmp_path) -> None:
 @pytest.mark.parametrize("wrong", [{"head": 0}, {"topics": True}, {"users": 0}, {"epsilon": -1}, {"users": 10**7}])
 def test_wrong_settings_are_refused(wrong) -> None:
     with pytest.raises(UsageError):
-        PTRS.of(**{"epsilon": 1, "delta": "1e-6", **wrong}).guarantee(two_tastes(2))
+        PTRS(**{"epsilon": 1, "delta": "1e-6", **wrong})
 
 
 def test_lists_must_be_public_and_not_empty() -> None:
     bare = TagAssignments([("ann", "tea.org", "tea")])
     with pytest.raises(PrivacyError):
-        PTRS.of(epsilon=1, delta="1e-6").release(bare)
+        PTRS(epsilon=1, delta="1e-6").release(bare)
     empty = bare.with_vocabulary([], outside="drop").with_resources(["tea.org"])
     with pytest.raises(UsageError, match="empty"):
-        PTRS.of(epsilon=1, delta="1e-6").release(empty)
+        PTRS(epsilon=1, delta="1e-6").release(empty)
 
 
 # Steps
@@ -124,7 +124,7 @@ def test_rows_of_noise_are_dropped(fixed_bits) -> None:
 
 
 def test_draws_follow_the_laws(fixed_bits) -> None:
-    world = SyntheticWorld(
+    world = SyntheticPosts(
         types=np.array([3.0, 1.0]),
         sizes=np.array([0.0] * 6 + [1.0] + [0.0] * (SIZES - 7)),
         resources=np.array([[4.0, 0.0], [0.0, 1.0], [0.0, 3.0], [0.0, 0.0]]),

@@ -13,12 +13,11 @@ import pytest
 import discreet as dc
 from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, UsageError
-from discreet.privacy.losses import Approximate, GaussianLoss, mu_for
+from discreet.privacy.losses import GaussianLoss, Pure, mu_for
 from discreet.privacy.units import Unit
-from discreet.tagging import PTRL, PTRT
-from discreet.tagging.gram_topics import Topics
-from discreet.tagging.post_sums import tag_counts
-from discreet.tagging.resource_tags import ResourceLists, channel_topics, fill_posts
+from discreet.tagging import PTRT
+from discreet.tagging.ptr_t import NO_COUNTS
+from discreet.tagging.resource_tags import PublicPosts, ResourceLists, fill_posts
 
 WORDS = [f"t{place}" for place in range(12)]
 
@@ -41,7 +40,7 @@ def bands() -> TagAssignments:
 
 
 def test_what_many_say_of_a_resource_is_released(bands: TagAssignments, fixed_bits) -> None:
-    release = PTRT.of(epsilon=1, delta="1e-6", head=12).release(bands)
+    release = PTRT(epsilon=1, delta="1e-6", head=12).release(bands)
     assert release.kind == "tag-assignments"
     top = release.table("assignments").group_by("resource_id", "tag").len().sort("len", descending=True)
     assert set(top.head(2).select("resource_id", "tag").rows()) == {("abba", "t0"), ("kiss", "t1")}
@@ -51,8 +50,8 @@ def test_what_many_say_of_a_resource_is_released(bands: TagAssignments, fixed_bi
 
 
 def test_every_post_is_one_that_there_is(bands: TagAssignments, fixed_bits) -> None:
-    for share in (0, "1/2"):
-        table = PTRT.of(epsilon=2, delta="1e-6", channel_share=share).release(bands).table("assignments")
+    for delta in (0, "1e-6"):
+        table = PTRT(epsilon=2, delta=delta).release(bands).table("assignments")
         true = bands.to_frame().group_by("user_id", "resource_id").len("places")
         posts = table.group_by("user_id", "resource_id").len("given")
         both = posts.join(true, on=["user_id", "resource_id"], how="left")
@@ -61,47 +60,25 @@ def test_every_post_is_one_that_there_is(bands: TagAssignments, fixed_bits) -> N
         assert table.is_unique().all()
 
 
-def test_a_resource_with_few_posts_gets_no_tags_without_a_channel(bands: TagAssignments, fixed_bits) -> None:
-    without = PTRT.of(epsilon=1, delta="1e-6").release(bands).table("assignments")
-    assert "muse" not in without["resource_id"].to_list()
-    with_channel = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2").release(bands).table("assignments")
-    assert "muse" in with_channel["resource_id"].to_list()
-
-
-def test_a_loud_channel_keeps_the_topic(fixed_bits) -> None:
-    """Pages of tea have words of tea, those of rum have words of rum, each page once: all is up to the channel."""
-    rng = np.random.default_rng(3)
-    triples = [
-        (user, f"{drink}{user}", f"{drink}-{word}")
-        for user in range(400)
-        for drink in ("tea", "rum")
-        for word in rng.choice(6, 2, replace=False)
-    ]
-    data = TagAssignments(triples).with_vocabulary([f"{drink}-{word}" for drink in ("tea", "rum") for word in range(6)])
-    for share, low, high in (("1/2", 0.95, 1.0), ("1/1000", 0.4, 0.6)):
-        method = PTRT.of(epsilon=40, delta="1e-6", channel_share=share, tag_share="1/5", popularity_share="1/2")
-        release = method.release(data)
-        assert release.table("links").height == 0
-        table = release.table("assignments")
-        kept = (table["tag"].str.slice(0, 3) == table["resource_id"].str.slice(0, 3)).to_numpy().mean()
-        assert low <= kept <= high
+def test_a_resource_with_few_posts_gets_no_tags(bands: TagAssignments, fixed_bits) -> None:
+    table = PTRT(epsilon=1, delta="1e-6").release(bands).table("assignments")
+    assert "muse" not in table["resource_id"].to_list()
 
 
 def test_the_promise(bands: TagAssignments) -> None:
-    plain = PTRT.of(epsilon=1, delta="1e-6").guarantee(bands)
+    plain = PTRT(epsilon=1, delta="1e-6").plan(bands).guarantee
     assert plain.unit == Unit("record", "value")
     assert plain.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
-    assert "it hides which tag you chose, not that you tagged it" in str(plain)
-    mixed = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2")
-    assert mixed.guarantee(bands).loss == Approximate(Fraction(1), Fraction(1, 10**6))
-    shares = [one.loss.mu_squared for one in mixed._mechanisms if one is not None]
-    assert sum(shares) == mu_for("1/2", "1e-6") ** 2
+    assert "it hides which tag you chose, not that you tagged it" in plain.describe()
+    shares = [one.loss for one in PTRT(epsilon=1, delta="1e-6")._mechanisms]
+    assert sum(share.mu_squared for share in shares if isinstance(share, GaussianLoss)) == mu_for(1, "1e-6") ** 2
+    assert PTRT(epsilon=1).plan(bands).guarantee.loss == Pure(Fraction(1))
 
 
 def test_plans_are_the_same_for_other_tags(bands: TagAssignments) -> None:
-    method, other = PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2"), two_bands(swap=True)
+    method, other = PTRT(epsilon=1, delta="1e-6"), two_bands(swap=True)
     assert method.estimate(bands) == method.estimate(other)
-    assert method.guarantee(bands) == method.guarantee(other)
+    assert method.plan(bands).guarantee == method.plan(other).guarantee
     assert method.estimate(bands)["resources_with_tags"] == 2
 
 
@@ -109,9 +86,9 @@ def test_the_ledger_is_charged_once_and_not_for_mistakes(bands: TagAssignments, 
     ledger = dc.Ledger(tmp_path / "book.db")
     ledger.open(bands, epsilon=3, delta="1e-5", unit="record/value")
     with pytest.raises(UsageError):
-        PTRT.of(epsilon=1, delta="1e-6", channel_share=1).release(bands, ledger=ledger)
+        PTRT(epsilon=1, delta="1e-6", popularity_share=1).release(bands, ledger=ledger)
     assert ledger.statement(bands).entries == ()
-    release = PTRT.of(epsilon=1, delta="1e-6").release(bands, ledger=ledger)
+    release = PTRT(epsilon=1, delta="1e-6").release(bands, ledger=ledger)
     assert release.id in str(ledger.statement(bands).to_json())
     assert len(ledger.statement(bands).entries) == 1
 
@@ -120,24 +97,22 @@ def test_the_ledger_is_charged_once_and_not_for_mistakes(bands: TagAssignments, 
     "wrong",
     [
         {"epsilon": 0},
-        {"delta": 0},
+        {"delta": 1},
         {"head": 0},
         {"most_tags": True},
-        {"channel_share": 1},
-        {"tag_share": 2},
         {"popularity_share": 0},
-        {"gram_share": "0.99"},
+        {"popularity_share": 1},
         {"false_tags": 0},
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong, bands: TagAssignments) -> None:
     with pytest.raises(UsageError):
-        PTRT.of(**{"epsilon": 1, "delta": "1e-6", **wrong}).release(bands)
+        PTRT(**{"epsilon": 1, "delta": "1e-6", **wrong}).release(bands)
 
 
 def test_a_secret_vocabulary_is_refused() -> None:
     with pytest.raises(PrivacyError, match="public list of tags"):
-        PTRT.of(epsilon=1, delta="1e-6").release(TagAssignments([("ann", "abba", "pop")]))
+        PTRT(epsilon=1, delta="1e-6").release(TagAssignments([("ann", "abba", "pop")]))
 
 
 def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
@@ -156,10 +131,9 @@ def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
 
 
 def test_frequent_tags_need_less_evidence() -> None:
-    method = PTRT.of(epsilon=1, delta="1e-6", false_tags="1/4")
-    table = method._mechanisms[1]
-    least = method._least_counts(table, 300)
-    deviation = table.standard_deviation(tag_counts(None))
+    method = PTRT(epsilon=1, delta="1e-6", false_tags="1/4")
+    least = method._least_counts(300)
+    deviation = method._mechanisms[1].standard_deviation(NO_COUNTS)
     assert (np.diff(least) >= 0).all()
     passes = [NormalDist().cdf(-count / deviation) for count in least]
     assert 0.15 < sum(passes) <= 0.25  # whole counts are rounded up
@@ -168,19 +142,13 @@ def test_frequent_tags_need_less_evidence() -> None:
 def test_places_take_listed_tags_as_often_as_counted(fixed_bits) -> None:
     data = TagAssignments([(user, "abba", word) for user in range(5000) for word in ("x", "y")])
     lists = ResourceLists(np.array([0, 0]), np.array([1, 0]), np.array([5000, 2500]))
-    place, tag = fill_posts(data, lists, None)
+    posts = PublicPosts.of(data)
+    place, tag = fill_posts(posts, lists)
     # 10,000 places: a half, a quarter, and the rest stays empty; 6 deviations of a binomial law.
     assert np.bincount(tag) == pytest.approx([2500, 5000], abs=300)
     assert place.size == tag.size
-    said = np.full(len(data), 1)
-    assert fill_posts(data, lists, said)[0].size == len(data)
     crowded = ResourceLists(np.array([0, 0]), np.array([1, 0]), np.array([9000, 9000]))
-    assert fill_posts(data, crowded, None)[0].size == len(data)
-
-
-def test_rare_tags_are_a_topic_of_their_own() -> None:
-    topics = Topics.of_weights(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
-    assert channel_topics(topics, np.array([1, 2, 4]), 5).tolist() == [2, 0, 1, 2, 2]
+    assert fill_posts(posts, crowded)[0].size == len(data)
 
 
 def test_triples_that_were_left_out_by_their_tags_are_refused() -> None:
@@ -192,6 +160,5 @@ def test_triples_that_were_left_out_by_their_tags_are_refused() -> None:
         data.with_vocabulary("observed").cleaned(),
         data.with_vocabulary("observed").filter(data.user > 0, independent=True),
     ):
-        for method in (PTRT.of(epsilon=1, delta="1e-6"), PTRL.of(epsilon=8)):
-            with pytest.raises(PrivacyError, match="left out or merged because of their tags"):
-                method.release(part)
+        with pytest.raises(PrivacyError, match="dropped or merged because of their tags"):
+            PTRT(epsilon=1, delta="1e-6").release(part)

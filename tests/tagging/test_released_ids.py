@@ -7,11 +7,12 @@ import pytest
 import discreet as dc
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.tagging import PTRJ, PTRL, PTRS, PTRT, PriTop, PrivateTopics, TagMethod
+from discreet.tagging import PTRJ, PTRS, PTRT, PriTop, PrivateTopics
+from discreet.tagging.tag_method import TagMethod
 
-WHOLE = [PTRJ.of(epsilon=1, delta="1e-6"), PTRS.of(epsilon=1, delta="1e-6", users=5)]
-TOPICS = PrivateTopics.of(epsilon=1, delta="1e-6")
-NAMED = [PTRT.of(epsilon=1, delta="1e-6"), PTRT.of(epsilon=1, delta="1e-6", channel_share="1/2"), PTRL.of(epsilon=1)]
+WHOLE = [PTRJ(epsilon=1, delta="1e-6"), PTRS(epsilon=1, delta="1e-6", users=5)]
+TOPICS = PrivateTopics(epsilon=1, delta="1e-6")
+NAMED = [PTRT(epsilon=1, delta="1e-6"), PTRT(epsilon=1)]
 TEXT = [("ann", "r1", "a"), ("bob", "r2", "b")]
 ODD_USERS = {"tuples": [((1, 2), "r1", "a"), ((3, 4), "r2", "b")], "mixed": [(1, "r1", "a"), ("bob", "r2", "b")]}
 ODD_TAGS = {"tuples": [("ann", "r1", ("a",)), ("bob", "r2", ("b",))], "mixed": [("ann", "r1", 1), ("bob", "r2", "b")]}
@@ -24,7 +25,7 @@ def observed(triples: list) -> TagAssignments:
 
 def refused(tmp_path, method: TagMethod, data: TagAssignments, what: str) -> None:
     book = dc.Ledger(tmp_path / "b.db")
-    book.open(data, epsilon=20, delta="1e-3", unit=str(method.guarantee(observed(TEXT)).unit.code))
+    book.open(data, epsilon=20, delta="1e-3", unit=str(method.plan(observed(TEXT)).unit.code))
     with pytest.raises(UsageError, match=f"the {what} ids here"):
         method.release(data, ledger=book)
     with pytest.raises(UsageError, match=f"the {what} ids here"):
@@ -54,10 +55,10 @@ def test_what_is_not_shown_may_be_anything():
         for method in (*WHOLE, TOPICS):
             assert method.release(observed(triples)).parts
     assert TOPICS.release(observed(ODD_RESOURCES)).parts
-    assert PTRJ.of(epsilon=1, delta="1e-6", resources=0).release(observed(ODD_RESOURCES)).parts
+    assert PTRJ(epsilon=1, delta="1e-6", resources=0).release(observed(ODD_RESOURCES)).parts
 
 
 def test_the_published_method_shows_everything():
     for triples in (*ODD_USERS.values(), *ODD_TAGS.values(), ODD_RESOURCES):
         with pytest.raises(UsageError, match="ids here"):
-            PriTop.of(epsilon=1, topics=2).release(observed(triples), allow_refuted=True)
+            PriTop(epsilon=1, topics=2).release(observed(triples), allow_refuted=True)

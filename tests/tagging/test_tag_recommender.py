@@ -12,17 +12,9 @@ from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
-from discreet.tagging import (
-    PTRJ,
-    PTRS,
-    CoOccurringTags,
-    FolkRank,
-    LocalTags,
-    OwnTags,
-    PopularTags,
-    ResourceTags,
-    recommender,
-)
+from discreet.tagging import PTRJ, PTRS, FolkRank, recommender
+from discreet.tagging.recommenders.baselines import CoOccurringTags, OwnTags, PopularTags, ResourceTags
+from discreet.tagging.recommenders.local_tags import LocalTags
 
 TRIPLES = [
     ("ann", "blue", "jazz"),
@@ -102,7 +94,7 @@ def test_what_is_refused(data):
     with pytest.raises(UsageError, match="pair"):
         model.recommend(["ann"])  # type: ignore[list-item]
     for n in (0, 2.5, True):
-        with pytest.raises(UsageError, match="number of tags"):
+        with pytest.raises(UsageError, match="n must be"):
             model.recommend([("ann", "blue")], n=n)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="own="):
         model.recommend([("ann", "blue")], own=TRIPLES)  # type: ignore[arg-type]
@@ -134,14 +126,16 @@ def test_own_numbers_are_found_where_the_model_has_text():
 
 def test_a_release_lends_its_promise(data):
     public = data.with_vocabulary("observed").with_resources("observed")
-    sums = PTRJ.of(epsilon=1, delta="1e-6").release(public)
+    sums = PTRJ(epsilon=1, delta="1e-6").release(public)
     assert isinstance(recommender(sums), LocalTags)
     triples = replace(sums, kind="tag-assignments", parts={"assignments": data.to_frame()}, id="")
     model = recommender(triples)
     assert isinstance(model, FolkRank)
     # Its lists read the triples of the person who asks: the promise is one against all others.
     assert model.guarantee == replace(
-        sums.guarantee, joint=True, not_covered=(*sums.guarantee.not_covered, "one's own screen")
+        sums.guarantee,
+        joint=True,
+        not_covered=(*sums.guarantee.not_covered, "what a person sees in their own recommendations"),
     )
     assert model.guarantee == recommender(sums).guarantee
     assert model.recommend([("ann", "hits")]).equals(FolkRank().fit(data).recommend([("ann", "hits")]))
@@ -190,6 +184,6 @@ def test_a_release_without_triples(model, data):
 def test_a_release_of_invented_people_knows_nobody():
     data = TagAssignments([(f"synthetic-{i}", f"r{i % 4}", f"t{i % 3}") for i in range(1, 60)])
     data = data.with_vocabulary("observed").with_resources("observed")
-    model = recommender(PTRS.of(epsilon=8, delta="1e-6", users=50).release(data))
+    model = recommender(PTRS(epsilon=8, delta="1e-6", users=50).release(data))
     assert len(model.users_) > 0
     assert not set(data.users.ids()) & set(model.users_.ids())

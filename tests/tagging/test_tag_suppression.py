@@ -135,8 +135,8 @@ def test_nothing_is_promised_and_the_part_is_charged_to_the_whole(two_subjects: 
         ({"sigma": 1.1}, "sigma = 1.1"),
         ({"sigma": -0.1}, "sigma = -0.1"),
         ({"sigma": "much"}, "sigma = 'much'"),
-        ({"clusters": 0}, "clusters = 0"),
-        ({"rule": "most"}, "rule='most'"),
+        ({"clusters": 0}, "clusters must be .* got 0"),
+        ({"rule": "most"}, "got 'most'"),
     ],
 )
 def test_settings_are_checked(two_subjects: dc.TagAssignments, wrong: dict[str, object], says: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 import discreet as dc
-from discreet.tagging.topic_chain import TopicChain, shards_for
+from discreet.tagging.topics.chain import TopicChain, shards_for
 
 ALPHA, BETA = 0.7, 0.4
 SWEEPS = 25_000

@@ -18,6 +18,7 @@ from discreet.errors import BudgetError, UsageError
 from discreet.privacy.bounding import cap_items
 from discreet.privacy.discovery import GaussianSelection, gaussian_cutoff, gaussian_deviation
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.losses import delta_of_mu
 from discreet.privacy.policy_selection import BITS, PolicySelection
 from discreet.tagging import discover_resources, discover_tags
 from discreet.testing import smallest_delta, tiny_histories
@@ -48,6 +49,13 @@ def test_the_threshold_is_the_least_that_is_safe(cap: int) -> None:
 
     threshold = selection.threshold(cap)
     assert passes(threshold) <= one_item * (1 + 1e-9) < passes(threshold - 1)
+
+
+@pytest.mark.parametrize("cap", [1, 5])
+def test_noise_and_names_share_delta(cap: int) -> None:
+    """The threshold takes half of δ for names of one user alone; the noise keeps ε with the other half."""
+    selection = GaussianSelection.of(epsilon="1/2", delta="1e-5")
+    assert delta_of_mu(math.sqrt(cap) / selection.deviation(cap), "1/2") <= 5e-6
 
 
 def count_law(users: int, selection: GaussianSelection, cap: int, *, lower: int) -> dict[int | None, float]:

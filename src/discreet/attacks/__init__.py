@@ -1,30 +1,35 @@
-"""Games that an adversary plays against a recommender, and what their score proves."""
+"""Attacks on recommenders and releases: the audit of a guarantee, sybil and linear attacks, the risk of an epsilon."""
 
-from discreet.attacks.adapters import ImplicitModel, LensKitModel, ScoreModel, SurpriseModel
-from discreet.attacks.audit import ATTACKS, AuditReport
-from discreet.attacks.bounds import (
+from discreet.attacks.engine.audit import audit
+from discreet.attacks.engine.bounds import (
     epsilon_ceiling,
     epsilon_lower_bound,
     mu_lower_bound,
     one_run_lower_bound,
     rho_lower_bound,
 )
-from discreet.attacks.linear import PurchaseAdversary, RatingAdversary
-from discreet.attacks.linear_report import LinearReport, LinearRow, linear_attack
-from discreet.attacks.report import AttackReport, AttackRow
+from discreet.attacks.engine.foreign.libraries import ImplicitModel, LensKitModel, ScoreModel, SurpriseModel
+from discreet.attacks.engine.queries import Asked
+from discreet.attacks.engine.report import AuditReport
+from discreet.attacks.games.game import Game, NeighboringData
+from discreet.attacks.games.linear import PurchaseAdversary, RatingAdversary
+from discreet.attacks.games.linear_attack import linear_attack
+from discreet.attacks.games.registry import ATTACKS
+from discreet.attacks.games.reports import AttackReport, LinearReport
+from discreet.attacks.games.sybil import BetaSybilAttack, SybilAttack
 from discreet.attacks.risk import RiskCurve, RiskReport, risk_report
-from discreet.attacks.sybil import BetaSybilAttack, SybilAttack
 
 __all__ = [
     "ATTACKS",
+    "Asked",
     "AttackReport",
-    "AttackRow",
     "AuditReport",
     "BetaSybilAttack",
+    "Game",
     "ImplicitModel",
     "LensKitModel",
     "LinearReport",
-    "LinearRow",
+    "NeighboringData",
     "PurchaseAdversary",
     "RatingAdversary",
     "RiskCurve",
@@ -32,6 +37,7 @@ __all__ = [
     "ScoreModel",
     "SurpriseModel",
     "SybilAttack",
+    "audit",
     "epsilon_ceiling",
     "epsilon_lower_bound",
     "linear_attack",

@@ -1,4 +1,4 @@
-"""`discreet audit`: does a model keep its promise?"""
+"""`discreet audit`: whether a model keeps its guarantee."""
 
 from __future__ import annotations
 
@@ -7,51 +7,53 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text, note
-from discreet.cli.options import (
-    AsJson,
-    Column,
-    DataPath,
-    Duplicates,
-    Format,
-    Scale,
-    Settings,
-    model_of,
-    read_interactions,
-    settings_of,
-)
-from discreet.cli.progress import progressing
-from discreet.cli.query_inputs import read_declared
-from discreet.cli.tag_inputs import read_tags
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing
+from discreet.cli.reading import DataPath, RecordsReading, TableReading
+from discreet.cli.settings import Settings, settings_of
+from discreet.cli.spending import Overwrite, place_for
 from discreet.errors import UsageError
+from discreet.privacy.numbers import as_fraction
 
 if TYPE_CHECKING:
-    from discreet.attacks.audit import AuditReport
-    from discreet.attacks.audit.game import Dataset
-    from discreet.privacy import Guarantee
+    from discreet.attacks import AuditReport
+    from discreet.attacks.games.game import Dataset
 
 __all__ = ["audit"]
 
 
 def audit(
     data: DataPath,
+    reading: RecordsReading,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="A model of discreet, a way to count, to release tags or to answer, by its name."),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="LIBRARY:MODEL|URL", help="Of elsewhere: lenskit:ItemKNN, surprise:SVD, URL."),
+        typer.Option(
+            "--model",
+            "--target",
+            metavar="NAME|MODULE:CLASS|URL",
+            help="A model or method of discreet by its name, or another one: module:Class, file.py:Class, "
+            "lenskit:ItemKNN, surprise:SVD, a URL.",
+        ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="The budget of the model; for a --target, what is claimed for it.")
+        str | None,
+        typer.Option("--epsilon", help="The budget of the model; the claim for another model that claims nothing."),
     ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="The delta that goes with it.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option("--claim", metavar="EPSILON[,DELTA]", help="What is claimed, in place of what the model says."),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="What --claim is about: user, record, record/value …; user.")
+    ] = None,
+    cap: Annotated[
+        int | None, typer.Option("--cap", help="How many records of one user the model uses, where it does not say.")
+    ] = None,
     option: Settings = None,
     attacks: Annotated[str, typer.Option("--attacks", metavar="NAME,…", help="all, or attacks by name.")] = "all",
-    runs: Annotated[int, typer.Option("--runs", help="Fits in each world, on the given records.")] = 500,
-    seconds: Annotated[float, typer.Option("--seconds", help="About how long it may take; 0: any.")] = 180,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all that is said, together.")] = 0.95,
+    runs: Annotated[int, typer.Option("--runs", help="Fits on each of two neighboring datasets.")] = 500,
+    seconds: Annotated[float, typer.Option("--seconds", help="How long it may take; 0: no limit.")] = 180,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.95,
     processes: Annotated[int, typer.Option("--processes", help="How many share the work; 0: all processors.")] = 0,
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="FOLDER", help="Keep finished runs, to go on after a stop; secret.")
@@ -61,26 +63,29 @@ def audit(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Draws targets and canaries, never noise.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write a page, audit.html.")] = None,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
+    overwrite: Overwrite = False,
     domains: Annotated[
         Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of a bare table, JSON.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model many times with a secret and without, and prove how much it gives away.
+    """Fit a model many times with a secret and without, and prove how much it reveals.
 
     The answer is a lower bound on epsilon beside the claim: more than the claim refutes it. Nothing is charged to a
-    ledger and nothing that is fitted can be saved; what is played on real records is for their owner.
-    Exit code 1 if a claim is refuted.
+    ledger and nothing that is fitted can be saved; results on real records are for their owner. Exit code 1 if a claim
+    is refuted.
 
     [bold]Example[/bold], from nothing:
 
         discreet data generate films --seed 7 --out films.parquet
         discreet audit films.parquet --model ppns --epsilon 1 --out audit.html
-        discreet audit films.parquet --target lenskit:ItemKNN
+        discreet audit films.parquet --model lenskit:ItemKNN --option max_nbrs=20
+        discreet audit films.parquet --model my_models.py:NoisyCounts --option k=20 --claim 1,1e-6 --seconds 60
+        discreet audit films.parquet --model package.module:Class --claim 1 --unit record
+
+    Your own class has fit(data) and recommend(users, n) or predict(pairs), and shows what it publishes in release_.
+    Ctrl-C ends an audit and reports what was played. [bold]--keep[/bold] continues later, with the same model,
+    settings and source.
 
     Tags and tables are audited alike; for tables, [bold]--option[/bold] also takes queries=100 and coupling=group,
     none or pearson:
@@ -88,19 +93,23 @@ def audit(
         discreet audit tags.parquet --model pritop --epsilon 1
         discreet audit survey.parquet --model cim --epsilon 1 --option coupling=pearson
     """
-    from discreet.attacks.audit import audit as run
+    from discreet.attacks import audit as run
+    from discreet.reports import PAGE
 
-    prototype = _prototype(model, target, epsilon=epsilon, delta=delta, options=option or [], train=train_url)
-    claim = _claim(epsilon, delta) if target is not None else None
-    reading = {"format": format, "column": column, "scale": scale, "duplicates": duplicates}
-    records = _records(data, model, domains=domains, **reading)
-    with progressing(f"auditing {model or target}") as progress:
+    if out is not None:
+        place_for(out, PAGE, overwrite=overwrite, sources=(data, domains))
+    settings = settings_of(option, epsilon=epsilon, delta=delta)
+    prototype, claimed = _prototype(model, settings, given=option or [], train=train_url)
+    records = _records(data, model, reading, domains)
+    with progressing(f"auditing {model}") as progress:
         report = run(
             prototype,
             records,
             attacks=attacks,
             runs=runs,
-            claim=claim,
+            claim=claim or claimed,
+            unit=unit,
+            cap=cap,
             confidence=confidence,
             seconds=seconds or None,
             processes=processes or None,
@@ -109,95 +118,77 @@ def audit(
             progress=progress,
         )
     if out is not None:
-        note(f"written to {report.save(out)}; it is for the owner of the records")
+        note(f"written to {report.save(out, overwrite=overwrite)}; it is for the owner of the records")
     if as_json:
         answer_json(report.to_json())
     else:
         _say(report)
-    if report.refuted:
+    if report.refuted or report.interrupted:
         raise typer.Exit(1)
 
 
 def _prototype(
-    model: str | None,
-    target: str | None,
-    *,
-    epsilon: str | None,
-    delta: str | None,
-    options: list[str],
-    train: str | None,
-) -> Any:
-    if (model is None) == (target is None):
-        raise UsageError("what is to be audited?", remedy="Give --model NAME, or --target LIBRARY:MODEL.")
-    if target is not None:
-        from discreet.attacks.audit.outside import outside
+    model: str | None, settings: dict[str, Any], *, given: list[str], train: str | None
+) -> tuple[Any, str | None]:
+    """What is to be audited, and what is claimed for a model that is not of discreet: the epsilon and delta typed."""
+    from discreet.attacks.engine.foreign.lookup import is_outside, outside, speaks_for_itself
 
-        if options:
-            raise UsageError("--option is for the models of discreet.")
-        return outside(target, train=train)
-    assert model is not None
-    return _named(model, settings_of(options, epsilon=epsilon, delta=delta))
+    if model is None:
+        raise UsageError("no model was given.", remedy="Give --model NAME, --model MODULE:CLASS or --model URL.")
+    if not is_outside(model):
+        return _named(model, settings), None
+    typed = settings_of(given)
+    budget = {name: settings[name] for name in ("epsilon", "delta") if name in settings}
+    claimed = ",".join(str(value) for value in budget.values()) if "epsilon" in budget else None
+    try:
+        found = outside(model, train=train, settings=typed | {name: _number(budget[name]) for name in budget})
+    except UsageError:
+        if not budget:
+            raise
+        # A class that has no such settings: they say what is claimed.
+        found = outside(model, train=train, settings=typed)
+    return found, None if speaks_for_itself(found) else claimed
+
+
+def _number(text: Any) -> int | float:
+    """A budget as other classes take it."""
+    exact = as_fraction(text)
+    return int(exact) if exact.denominator == 1 else float(exact)
 
 
 def _named(name: str, settings: dict[str, Any]) -> Any:
-    """What is called so: a model, a way to count, to release tags or to answer queries."""
-    from discreet import counting, recommender
-    from discreet.attacks.audit import Asked
-    from discreet.attacks.audit.tag_targets import TAG_MODELS, tag_model
-    from discreet.coupled import methods as answering
-    from discreet.tagging import methods as releasing
+    """The model or method of that name."""
+    from discreet.attacks import Asked
+    from discreet.models.registry import create, entry_of
 
-    if name in counting.METHODS:
-        return counting.count_method(name, **settings)
-    if name in releasing.METHODS:
-        return releasing.tag_method(name, **settings)
-    if name in TAG_MODELS:
-        return tag_model(name, **settings)
-    if name in answering.METHODS:
-        asking = {key: settings.pop(key) for key in ("queries", "coupling") if key in settings}
-        return Asked(answering.query_method_named(name, **settings), **asking)
-    known = [*recommender.MODELS, *counting.METHODS, *releasing.METHODS, *TAG_MODELS, *answering.METHODS]
-    if name not in known:
-        raise UsageError(f"there is nothing called {name!r} to audit.", remedy=f"Choose from: {', '.join(known)}.")
-    return model_of(name, [], **settings)
+    entry = entry_of(name)
+    if entry.takes != "table":
+        return create(name, **settings)
+    asking = {key: settings.pop(key) for key in ("queries", "coupling") if key in settings}
+    return Asked(create(name, **settings), **asking)
 
 
-def _records(path: Path, model: str | None, *, domains: Path | None, **reading: Any) -> Dataset:
+def _records(path: Path, model: str | None, reading: RecordsReading, domains: Path | None) -> Dataset:
     """The records, read as what the model is made for.
 
-    Nothing is released, so nothing hangs on whether the items, tags or resources that occur are public.
+    Nothing is released, so nothing depends on whether the items, tags or resources that occur are public.
     """
-    from discreet.attacks.audit.tag_targets import TAG_MODELS
-    from discreet.coupled import methods as answering
-    from discreet.tagging import methods as releasing
+    from discreet.models.registry import REGISTRY
 
-    if model in answering.METHODS:
-        return read_declared(path, format=reading["format"], attributes=None, domains=domains)
-    if model in releasing.METHODS or model in TAG_MODELS:
-        triples = read_tags(path, **reading)
-        return triples.with_vocabulary("observed").with_resources("observed")
-    records = read_interactions(path, **reading)
+    takes = REGISTRY[model].takes if model in REGISTRY else "interactions"
+    if takes == "table":
+        return TableReading(format=reading.format, domains=domains).read(path)
+    if takes == "tags":
+        return reading.tags(path).with_vocabulary("observed").with_resources("observed")
+    records = reading.interactions(path)
     return records if records.catalog_is_public else records.with_catalog("observed")
 
 
-def _claim(epsilon: str | None, delta: str | None) -> Guarantee | None:
-    """What is said to hold for a model that says nothing itself."""
-    from discreet.privacy import Guarantee, Standing, Unit
-    from discreet.privacy.losses import Approximate, Pure
-    from discreet.privacy.numbers import as_positive, as_probability
-
-    if epsilon is None:
-        return None
-    budget = as_positive(epsilon, "epsilon")
-    loss = Pure(budget) if delta is None else Approximate(budget, as_probability(delta))
-    return Guarantee(loss, Unit("user"), Standing.AS_PUBLISHED, "claimed by whoever asks", "what the model shows")
-
-
 def _say(report: AuditReport) -> None:
-    answer_text(f"{report.model}: {report.verdict}.")
+    answer_text("\n".join(f"{line}." for line in (f"{report.model}: {report.verdict}", *report.notes)))
     numbers = ["runs", "TPR", "FPR", "at least", "ceiling", "claimed"]
     answer_table("", report.headings(), report.cells(), numbers=numbers)
     for score in report.scores:
         note(f"{score.game}: {score.how}")
-    for name, reason in report.skipped.items():
-        note(f"{name}: not played, {reason}")
+    for reason, names in report.reasons().items():
+        note(f"not played: {', '.join(names)} ({reason})")

@@ -1,21 +1,38 @@
-"""What the program says: answers on stdout, everything else on stderr."""
+"""What the program prints: answers on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.common.numerals import parse_rational
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["answer_json", "answer_table", "answer_text", "note", "working"]
+    from discreet.privacy import Release
+
+__all__ = [
+    "AsJson", "answer_json", "answer_release", "answer_table", "answer_text", "counted", "note", "progressing",
+    "release_facts", "say_estimate", "working",
+]  # fmt: skip
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
+
+SELDOM = 15.0
+"""Seconds between two lines about the progress where no terminal shows a bar."""
+
+EXACT = ("epsilon", "delta", "rho", "mu", "mu_squared", "scale", "sensitivity", "share", "total")
+"""Names of numbers that releases and ledgers keep as exact text."""
 
 
 @cache
@@ -34,25 +51,25 @@ def _err() -> Console:
 
 
 def note(text: str) -> None:
-    """Say something that is not the answer."""
+    """Print something that is not the answer."""
     _err().print(text, markup=False, highlight=False)
 
 
 def answer_text(text: str) -> None:
-    """An answer in words."""
+    """Print an answer in words."""
     _out().print(text, markup=False, highlight=False)
 
 
 def answer_json(data: Any) -> None:
-    """An answer for machines: one JSON document."""
-    json.dump(data, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
+    """Print an answer for machines: one JSON document, with every exact number as a float beside its exact text."""
+    json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 
 
 def answer_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, numbers: Sequence[str] = ()
 ) -> None:
-    """An answer as a table; columns named in ``numbers`` stand to the right."""
+    """Print an answer as a table; columns named in ``numbers`` are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -65,37 +82,144 @@ def answer_table(
     _out().print(table)
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return "" if value is None else str(value)
+def counted(many: int, what: str, plural: str | None = None) -> str:
+    """A number and its noun: ``1 tag``, ``2 tags``.
+
+    Examples
+    --------
+    >>> counted(1, "tag"), counted(2000, "tag"), counted(2, "entry", "entries")
+    ('1 tag', '2,000 tags', '2 entries')
+    """
+    return f"{many:,} {what if many == 1 else plural or f'{what}s'}"
+
+
+# Releases and estimates
+
+
+def release_facts(release: Release, place: Path | None, **more: Any) -> dict[str, Any]:
+    """What the JSON answer says about every release."""
+    return {
+        "release": None if place is None else str(place),
+        "id": release.id,
+        "kind": release.kind,
+        "guarantee": release.guarantee.to_json(),
+        "parameters": dict(release.parameters),
+        **more,
+    }
+
+
+def answer_release(release: Release, place: Path | None) -> None:
+    """Print the guarantee of a release, and where the release is."""
+    answer_text(release.guarantee.describe())
+    if place is not None:
+        note(f"saved in {place}")
+
+
+def say_estimate(expected: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a release would be like."""
+    if as_json:
+        answer_json(expected)
+        return
+    rows = [(name.replace("_", " "), value) for name, value in expected.items() if value is not None and name != "loss"]
+    answer_table("What to expect; no record was used", ["", "value"], rows)
+    # Methods for counts do not name their standing; noise that follows from the records has no estimate.
+    refuted = expected.get("standing", "" if "noise_sd" in expected else "refuted") == "refuted"
+    costs = f"Claims {expected['loss']}, which is refuted" if refuted else f"Costs {expected['loss']}"
+    answer_text(f"{costs}; nothing was spent.")
+
+
+# Progress
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Long work: a spinner with the time on a terminal, a plain line elsewhere, and a word when it is done."""
-    started = time.monotonic()
-    if _err().is_terminal:
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        bar = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=_err(), transient=True
-        )
-        with bar:
-            bar.add_task(f"{what} …")
-            yield
-    else:
+    """Long work of unknown length: a spinner on a terminal, and a line with the time when it is done."""
+    with _timed(what), _bar(what, known=False):
         yield
+
+
+@contextmanager
+def progressing(what: str) -> Iterator[Callable[[float, str], None]]:
+    """Long work of known length: yields what to call with the share done, from 0 to 1, and what is being done."""
+    with _timed(what), _bar(what, known=True) as update:
+        yield update
+
+
+@contextmanager
+def _timed(what: str) -> Iterator[None]:
+    started = time.monotonic()
+    yield
     spent = time.monotonic() - started
     if spent >= 2:
         note(f"{what}: {spent:.0f} s")
 
 
+@contextmanager
+def _bar(what: str, *, known: bool) -> Iterator[Callable[[float, str], None]]:
+    """A bar or a spinner on a terminal; elsewhere a line now and then."""
+    if not _err().is_terminal:
+        said = [time.monotonic()]
+
+        def say(share: float, doing: str) -> None:
+            if time.monotonic() - said[0] >= SELDOM:
+                said[0] = time.monotonic()
+                note(f"{what}: {share:.0%}, {doing}")
+
+        yield say
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    text = TextColumn("{task.description}")
+    length = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), Remaining())
+    columns = length if known else (SpinnerColumn(), text, TimeElapsedColumn())
+    with Progress(*columns, console=_err(), transient=True) as bar:
+        task = bar.add_task(f"{what} …", total=1.0)
+        yield lambda share, doing: bar.update(task, completed=share, description=f"{what}: {doing}")
+
+
+# Values
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_cell(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    return "" if value is None else str(value)
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction | Path):
-        return str(value)
-    if hasattr(value, "item"):
-        return value.item()
-    return str(value)
+    """A value as JSON holds it."""
+    if isinstance(value, Mapping):
+        plain: dict[str, Any] = {}
+        for name, one in value.items():
+            exact = _exact(str(name), one)
+            if exact is None:
+                plain[str(name)] = _plain(one)
+            else:
+                plain |= {str(name): float(exact), f"{name}_exact": str(exact)}
+        return plain
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Fraction):
+        return float(value)
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _exact(name: str, value: Any) -> Fraction | None:
+    """The number that is kept exactly under a name, as a fraction or as text."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str) and (name in EXACT or name.rpartition("_")[2] in EXACT):
+        try:
+            return parse_rational(value)
+        except (ValueError, OverflowError):
+            return None
+    return None

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text, note
-from discreet.cli.options import AsJson
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
+from discreet.cli.settings import split_pair
 from discreet.errors import ReleaseError, UsageError
 
 __all__ = ["context"]
@@ -24,11 +24,10 @@ def context(
 ) -> None:
     """What is popular in a context: "good places on a Tuesday", "films for men under 25".
 
-    Counts in a context are drawn towards what is popular in all, as far as
-    noise drowns them. Contexts that are not named are summed over. All of it is
-    read off the release and costs nothing.
+    Counts in a context are shrunk towards what is popular in all, the more the larger their noise is. Contexts that
+    are not named are summed over. Everything is read from the release and costs nothing.
 
-    [bold]Example[/bold]:
+    [bold]Example[/bold]
 
         discreet count checkins.parquet --epsilon 1 --cap 10 --context weekday --ledger budget.db --out counts/
         discreet context counts/ --where weekday=Tuesday -k 10
@@ -46,7 +45,7 @@ def context(
         )
     if not wanted:
         known = "; ".join(f"{one.name}: {', '.join(one.values)}" for one in model.contexts_)
-        raise UsageError("in which context?", remedy=f"Give --where NAME=VALUE. Here are {known}.")
+        raise UsageError("no context was given.", remedy=f"Give --where NAME=VALUE. The contexts are {known}.")
     check_k(k, len(model.items_))
     best = model.recommend(context=wanted, n=k)
     counts = release.table("counts")
@@ -60,7 +59,7 @@ def context(
     shown = ["rank", "title" if "title" in best.columns else "item_id", "score"]
     described = ", ".join(f"{name} {value}" for name, value in wanted.items())
     answer_table(f"Popular where {described}", shown, best.select(shown).rows(), numbers=["rank", "score"])
-    answer_text(str(release.guarantee))
+    answer_text(release.guarantee.describe())
     if noise := release.parameters.get("edge_noise_95"):
         note(f"every count in a context was released with noise of ± {noise:,.0f} (95 %)")
 
@@ -68,9 +67,9 @@ def context(
 def _where(texts: list[str]) -> dict[str, str]:
     wanted: dict[str, str] = {}
     for text in texts:
-        name, separator, value = (part.strip() for part in text.partition("="))
-        if not separator or not name or not value:
-            raise UsageError(f"--where {text!r} is not understood.", remedy="Write NAME=VALUE.")
+        name, value = split_pair(text, "--where")
+        if not value:
+            raise UsageError(f"--where {text!r} names no value.", remedy="Write NAME=VALUE.")
         if name in wanted:
             raise UsageError(f"--where names {name!r} twice.", remedy="Leave it out to sum over its values.")
         wanted[name] = value

@@ -7,26 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text, working
-from discreet.cli.options import (
-    AsJson,
-    Catalog,
-    Column,
-    DataPath,
-    Duplicates,
-    Format,
-    ItemsPublic,
-    Scale,
-    read_any,
-    read_interactions,
-)
-from discreet.errors import UsageError
+from discreet.cli.commands import command, group
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, working
+from discreet.cli.reading import CatalogReading, DataPath, RecordsReading
+from discreet.cli.settings import chosen_from
+from discreet.cli.spending import Overwrite, place_for
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List, describe, convert, generate and split datasets.", no_args_is_help=True)
+app = group("List, describe, convert, generate and split datasets.")
 
-WORLDS = {
+SYNTHETIC = {
     "films": "ratings of films with times, gender, age, titles and genres",
     "checkins": "repeated visits to places, with weekdays and a few very busy people",
     "tags": "who tagged what with which word",
@@ -35,40 +26,40 @@ WORLDS = {
 }
 
 Out = Annotated[Path, typer.Option("--out", help="Where to write it: .parquet, .csv, .tsv, .arrow, or a folder.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
 
 
-@app.command(name="list")
+@command(app, "list")
 def list_formats(as_json: AsJson = False) -> None:
-    """Formats that can be read, and worlds that can be generated.
+    """Formats that can be read, and synthetic data that can be generated.
 
-    [bold]Example[/bold]: discreet data list
+    [bold]Example[/bold]
+
+        discreet data list
     """
     from discreet.data.readers import formats
 
     known = [{"name": f.name, "holds": f.returns, "what": f.summary, "recognized_by": f.recognized} for f in formats()]
     if as_json:
-        answer_json({"formats": known, "worlds": WORLDS})
+        answer_json({"formats": known, "synthetic": SYNTHETIC})
         return
     answer_table("Formats", ["name", "holds", "what", "recognized by"], [tuple(f.values()) for f in known])
-    answer_table("Worlds to generate", ["name", "what"], list(WORLDS.items()))
+    answer_table("Synthetic data to generate", ["name", "what"], list(SYNTHETIC.items()))
 
 
-@app.command()
+@command(app)
 def describe(
     data: DataPath,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
+    reading: RecordsReading,
     as_json: AsJson = False,
 ) -> None:
     """Facts about a dataset, for its owner: they are not private.
 
-    [bold]Example[/bold]: discreet data describe films.parquet
+    [bold]Example[/bold]
+
+        discreet data describe films.parquet
     """
-    facts = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates).describe()
+    facts = reading.read(data).describe()
     if as_json:
         answer_json(facts)
         return
@@ -77,41 +68,31 @@ def describe(
     )
 
 
-@app.command()
+@command(app)
 def convert(
     data: DataPath,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write it.")],
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
-    catalog: Catalog = None,
-    items_public: ItemsPublic = False,
+    reading: CatalogReading,
     overwrite: Overwrite = False,
 ) -> None:
     """Read any format, write one of ours. The target keeps scale, catalog and name.
 
-    [bold]Example[/bold]: discreet data convert ml-1m/ films.parquet
+    [bold]Example[/bold]
+
+        discreet data convert ml-1m/ films.parquet
     """
     from discreet.data.readers import write
 
-    records = read_any(
-        data,
-        format=format,
-        column=column,
-        scale=scale,
-        duplicates=duplicates,
-        catalog=catalog,
-        items_public=items_public,
-    )
+    _check_target(out, overwrite=overwrite, sources=(data, reading.catalog))
+    records = reading.read(data)
     with working(f"writing {out}"):
-        write(records, out, overwrite=overwrite)
+        out = write(records, out, overwrite=overwrite)
     answer_text(f"{records!r} → {out}")
 
 
-@app.command()
+@command(app)
 def generate(
-    world: Annotated[str, typer.Argument(metavar="WORLD", help=", ".join(WORLDS))],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=", ".join(SYNTHETIC))],
     out: Out,
     seed: Seed,
     users: Annotated[int | None, typer.Option("--users", help="How many users (households for survey).")] = None,
@@ -119,31 +100,34 @@ def generate(
     records: Annotated[int | None, typer.Option("--records", help="How many records.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Generate a world whose people are invented.
+    """Generate synthetic data about invented people.
 
-    [bold]Example[/bold]: discreet data generate films --seed 7 --out films.parquet
+    [bold]Example[/bold]
+
+        discreet data generate films --seed 7 --out films.parquet
     """
     from discreet.data import synthetic
     from discreet.data.readers import write
 
-    if world not in WORLDS:
-        raise UsageError(f"there is no world {world!r}.", remedy=f"Choose one of {', '.join(WORLDS)}.")
+    chosen_from(name, list(SYNTHETIC), "NAME")
+    _check_target(out, overwrite=overwrite)
     sizes: dict[str, Any] = {"users": users, "items": items, "records": records}
-    if world == "survey":
+    if name == "survey":
         sizes = {"households": users}
-    elif world in ("tags", "listeners"):
+    elif name in ("tags", "listeners"):
         sizes = {"users": users, "resources": items, "records": records}
-    with working(f"generating {world}"):
-        data = getattr(synthetic, world)(seed=seed, **{name: size for name, size in sizes.items() if size is not None})
+    with working(f"generating {name}"):
+        data = getattr(synthetic, name)(seed=seed, **{what: size for what, size in sizes.items() if size is not None})
     with working(f"writing {out}"):
-        write(data, out, overwrite=overwrite)
+        out = write(data, out, overwrite=overwrite)
     answer_text(f"{data!r} → {out}")
 
 
-@app.command()
+@command(app)
 def split(
     data: DataPath,
     out: Annotated[Path, typer.Option("--out", help="Folder for the parts.")],
+    reading: RecordsReading,
     seed: Seed = 0,
     how: Annotated[
         str,
@@ -154,16 +138,18 @@ def split(
     folds: Annotated[int, typer.Option("--folds", help="For k-fold.")] = 5,
     fraction: Annotated[float, typer.Option("--fraction", help="Earlier share (temporal), fold-in share.")] = 0.8,
     held_out: Annotated[int, typer.Option("--held-out", help="Users to hold out (generalization).")] = 100,
-    format: Format = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Split interactions for an experiment.
 
-    [bold]Example[/bold]: discreet data split films.parquet --how all-but-one --seed 1 --out split/
+    [bold]Example[/bold]
+
+        discreet data split films.parquet --how all-but-one --seed 1 --out split/
     """
     from discreet.data import splits
     from discreet.data.readers import write
 
-    records = read_interactions(data, format=format)
+    records = reading.interactions(data)
     makers = {
         "all-but-one": lambda: [splits.all_but_one(records, seed=seed)],
         "leave-one-out": lambda: [splits.leave_one_out(records, seed=seed)],
@@ -174,18 +160,24 @@ def split(
             splits.strong_generalization(records, held_out_users=held_out, fold_in=fraction, seed=seed)
         ],
     }
-    if how not in makers:
-        raise UsageError(f"--how {how!r}?", remedy=f"Choose one of {', '.join(makers)}.")
+    chosen_from(how, list(makers), "--how")
     with working(f"splitting {data}"):
         made = makers[how]()
-    rows = []
+    parts = {}
     for number, result in enumerate(made):
         folder = out / f"fold-{number}" if len(made) > 1 else out
-        for part in vars(result):
-            target = folder / f"{part.replace('_', '-')}.parquet"
-            write(getattr(result, part), target)
-            rows.append((str(target), len(getattr(result, part))))
+        parts |= {folder / f"{part.replace('_', '-')}.parquet": getattr(result, part) for part in vars(result)}
+    for target in parts:
+        _check_target(target, overwrite=overwrite, sources=(data,))
+    rows = [(str(write(part, target, overwrite=overwrite)), len(part)) for target, part in parts.items()]
     answer_table("", ["part", "records"], rows, numbers=["records"])
+
+
+def _check_target(out: Path, *, overwrite: bool, sources: tuple[Path | None, ...] = ()) -> None:
+    """Refuse what may not be replaced before minutes are spent on reading."""
+    from discreet.data.readers.writing import kind_of_file
+
+    place_for(out, kind_of_file(out), overwrite=overwrite, sources=sources, spends=False)
 
 
 def _readable(value: object) -> object:

@@ -1,22 +1,21 @@
-"""`discreet demo`: the whole story on built-in data, with a report to open in a browser."""
+"""`discreet demo`: every step on built-in data, with a report to open in a browser."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.demo_page import demo_page
-from discreet.cli.demo_story import CAP, EPSILON, PERSON, Story, told
-from discreet.cli.options import AsJson
-from discreet.cli.progress import progressing
-from discreet.errors import UsageError
-
-if TYPE_CHECKING:
-    from discreet.attacks import AttackReport
+from discreet.cli.console import AsJson, answer_json, answer_text, progressing
+from discreet.cli.demo_page import TITLE, add_report
+from discreet.cli.demo_story import Story, told
+from discreet.common.renaming import fresh_name, rename_new
+from discreet.common.replacing import Kind, place_for, strangers
+from discreet.privacy.folders import MODEL, RELEASE
 
 __all__ = ["demo"]
 
@@ -29,29 +28,64 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Recommendations, counts and a top-10 of invented film fans: what came out, what it cost, who attacked it.
+    """Recommendations, counts and a top 10 from synthetic data: results, costs, attacks and an audit.
 
-    [bold]Example[/bold]: discreet demo --out demo
+    [bold]Example[/bold]
+
+        discreet demo --out demo
     """
-    _prepare(out)
-    with progressing("the demo") as progress:
-        story = told(out, progress)
-    page = demo_page(story).save(out / "report.html")
+    from discreet.cli.printed_page import PrintedPage
+    from discreet.reports import Page
+
+    with _prepared(out):
+        with progressing("the demo") as progress:
+            story = told(out, progress)
+        lead = f"{story.films.n_users:,} invented people rated {story.films.n_items:,} films."
+        page = (Page if as_json else PrintedPage)(TITLE, lead)
+        add_report(page, story)
+        report = page.save(out / "report.html")
     if as_json:
-        answer_json({"report": str(page), **_as_json(story)})
+        answer_json({"report": str(report), **_as_json(story)})
     else:
-        _say(story)
-        answer_text(f"Open {page} in a browser.")
+        answer_text(f"Open {report} in a browser.")
 
 
-def _prepare(out: Path) -> None:
-    """An empty folder of our own; what an earlier demo left is replaced, anything else is not touched."""
-    if out.exists():
-        if not (out / MARK).exists():
-            raise UsageError(f"{out} is there and was not made by a demo.", remedy="Choose another folder with --out.")
-        shutil.rmtree(out)
-    out.mkdir(parents=True)
-    (out / MARK).touch()
+@contextmanager
+def _prepared(out: Path) -> Iterator[None]:
+    """An empty folder of our own. What an earlier demo left is kept aside until the new one is done."""
+    place = place_for(out, DEMO, overwrite=True)
+    place.check_writable()
+    earlier = None
+    if place.before is not None:
+        earlier = fresh_name(place.path.parent)
+        rename_new(place.path, earlier)
+    place.path.mkdir()
+    (place.path / MARK).touch()
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(place.path, ignore_errors=True)
+        if earlier is not None:
+            rename_new(earlier, place.path)
+        raise
+    if earlier is not None:
+        place.dispose(earlier)
+
+
+def _foreign(folder: Path) -> str | None:
+    """Why a folder is not wholly what a demo left."""
+    if not (folder / MARK).is_file():
+        return "it was not made by a demo"
+    known = {MARK, "report.html"}
+    for name, kind in (("model", MODEL), ("counts", RELEASE), ("top", RELEASE)):
+        if (folder / name).is_dir():
+            if (why := kind.foreign(folder / name)) is not None:
+                return f"in {name}, {why}"
+            known |= {f"{name}/{path.name}" for path in (folder / name).iterdir()}
+    return strangers(folder, known | {path.name for path in folder.glob("budget.db*") if path.is_file()})
+
+
+DEMO = Kind("demo", _foreign)
 
 
 def _as_json(story: Story) -> dict[str, Any]:
@@ -74,39 +108,3 @@ def _as_json(story: Story) -> dict[str, Any]:
         "refusal": story.refusal,
         "statement": story.statement.to_json(),
     }
-
-
-def _say(story: Story) -> None:
-    answer_text(f"{story.films!r}: invented people, so this demo may show the truth beside what is released.\n")
-    answer_table(
-        f"Recommended to {PERSON}, without privacy and with ε = 1, δ = 1e-6 for everybody's whole history",
-        ["rank", *story.lists],
-        [(place + 1, *titles) for place, titles in enumerate(zip(*story.lists.values(), strict=True))],
-        numbers=["rank"],
-    )
-    answer_text(f"{story.accuracy}\n")
-    noise = story.counts.parameters["noise_95"]
-    answer_table(
-        f"Private counts, ε = {EPSILON}: noise ±{noise:,.0f}, and lower because nobody weighs more than {CAP} ratings",
-        ["rank", "film", "released", "(true)"],
-        [(r["rank"], r["title"], r["count"], r["true"]) for r in story.compared.head(5).to_dicts()],
-        numbers=["rank", "released", "(true)"],
-    )
-    best = ", ".join(story.top.table("top")["title"].to_list())
-    answer_text(f"Private top-10 chosen directly, ε = {EPSILON}; {story.found} truly are in the top 10:\n{best}\n")
-    _say_attacks(story.attack)
-    for audit in story.audits:
-        answer_text(f"Audited, {audit.model}: {audit.verdict}.")
-    answer_text(f"\nPromised for the recommendations:\n{story.model.guarantee}\n")
-    answer_text(f"A request that is too large costs nothing:\n{story.refusal}\n")
-    answer_text(f"{story.statement}\n")
-
-
-def _say_attacks(attack: AttackReport) -> None:
-    columns = ["model", "ratings found", "found anyway, without that person"]
-    answer_table(
-        f"What {attack.rows[0].sybils} invented users find out about a person of whom they know 8 ratings",
-        columns,
-        [(row.model, f"{row.exact_present:.0%}", f"{row.exact_absent:.0%}") for row in attack.rows],
-        numbers=columns[1:],
-    )

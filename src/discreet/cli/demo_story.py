@@ -1,4 +1,4 @@
-"""What happens in the demo: every step of it, in order, before anything is shown."""
+"""What the demo computes, step by step, before anything is shown."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from discreet.errors import BudgetError
 if TYPE_CHECKING:
     import polars as pl
 
-    from discreet.attacks import AttackReport
-    from discreet.attacks.audit import AuditReport
+    from discreet.attacks import AttackReport, AuditReport
     from discreet.attacks.risk import RiskReport
     from discreet.data import Interactions
     from discreet.evaluation import Evaluation
+    from discreet.models.recommender import Recommender
     from discreet.privacy import Release
     from discreet.privacy.ledger.statements import Statement
-    from discreet.recommender import Recommender
 
-__all__ = ["CAP", "EPSILON", "PERSON", "Story", "told"]
+__all__ = ["CAP", "EPSILON", "KNOWN", "PERSON", "Story", "told"]
 
-EPSILON, CAP, PERSON = "1/2", 30, "u17"
+EPSILON, CAP, PERSON, KNOWN = "1/2", 30, "u17", 8
 MODEL_EPSILON, DELTA = 1, "1e-6"
 
 
 @dataclass(frozen=True)
 class Story:
-    """All that the demo has to tell."""
+    """The results of the demo."""
 
     folder: Path
     films: Interactions
@@ -48,7 +47,7 @@ class Story:
 
 
 def told(folder: Path, progress: Callable[[float, str], None]) -> Story:
-    """Live through the story; releases, the model and the ledger stay in the folder."""
+    """Compute everything; releases, the model and the ledger stay in the folder."""
     from discreet import counting
     from discreet.data import synthetic
     from discreet.evaluation import evaluate
@@ -56,7 +55,7 @@ def told(folder: Path, progress: Callable[[float, str], None]) -> Story:
     from discreet.neighbors import KNN, PrivateItemKNN
     from discreet.privacy import Ledger
 
-    progress(0.02, "inventing people who watch films")
+    progress(0.02, "generating synthetic data")
     films = synthetic.films(seed=7)
     ledger = Ledger(folder / "budget.db")
     ledger.open(films, epsilon=4, delta=DELTA, unit="user", name="films")
@@ -72,13 +71,13 @@ def told(folder: Path, progress: Callable[[float, str], None]) -> Story:
     private = {"private recommender": PrivateRecommender(epsilon=MODEL_EPSILON, delta=DELTA)}
     accuracy = evaluate(private, films, k=20, splits=1)
     progress(0.3, "counting")
-    counts = counting.item_counts(films, epsilon=EPSILON, cap=CAP, ledger=ledger)
+    counts = counting.ItemCounts(epsilon=EPSILON, cap=CAP).release(films, ledger=ledger)
     counts.save(folder / "counts")
-    top = counting.top_items(films, 10, epsilon=EPSILON, ledger=ledger)
+    top = counting.TopItems(k=10, epsilon=EPSILON).release(films, ledger=ledger)
     top.save(folder / "top")
     progress(0.35, "attacking with invented users")
     attack = _attacked(films)
-    progress(0.5, "auditing what two models promise")
+    progress(0.5, "auditing two models")
     audits = _audited(films)
     progress(0.8, "drawing risk against utility")
     return Story(
@@ -94,7 +93,7 @@ def told(folder: Path, progress: Callable[[float, str], None]) -> Story:
         attack=attack,
         audits=audits,
         risk=_risk(films),
-        refusal=_refused(lambda: counting.item_counts(films, epsilon=9, cap=CAP, ledger=ledger)),
+        refusal=_refused(lambda: counting.ItemCounts(epsilon=9, cap=CAP).release(films, ledger=ledger)),
         statement=ledger.statement(films),
     )
 
@@ -119,7 +118,7 @@ def _compared(films: Interactions, counts: Release) -> pl.DataFrame:
         {
             "item_id": films.items.series,
             "true": films.records_per_item,
-            "weighed": weighed.values * float(weighed.step),
+            "clipped": weighed.values * float(weighed.step),
         }
     )
     return top(counts, films.n_items).join(true, on="item_id", how="left", maintain_order="left")
@@ -150,12 +149,12 @@ def _attacked(films: Interactions) -> AttackReport:
     def private() -> PrivateItemKNN:
         return PrivateItemKNN(epsilon=MODEL_EPSILON, delta=DELTA)
 
-    return SybilAttack(k=10, known=8).run({"neighbors": plain, "private": private}, films, targets=3, seed=7)
+    return SybilAttack(k=10, known=KNOWN).run({"neighbors": plain, "private": private}, films, targets=3, seed=7)
 
 
 def _audited(films: Interactions) -> tuple[AuditReport, ...]:
-    """A published promise that does not hold, and ours: the same attacks on both."""
-    from discreet.attacks.audit import audit
+    """A published guarantee that is refuted, and a proved one: the same attacks on both."""
+    from discreet.attacks import audit
     from discreet.factors import PrivateRecommender
     from discreet.neighbors import PNCF
 
@@ -168,4 +167,4 @@ def _risk(films: Interactions) -> RiskReport:
     from discreet.attacks.risk import risk_report
     from discreet.pairs import PublishedSlopeOne
 
-    return risk_report(PublishedSlopeOne(least_ratings=20, minimum_overlap=10), films, users=200)
+    return risk_report(PublishedSlopeOne(1, least_ratings=20, minimum_overlap=10), films, users=200)

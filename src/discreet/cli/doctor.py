@@ -9,8 +9,7 @@ from importlib import metadata, util
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text
 
 __all__ = ["doctor"]
 
@@ -30,7 +29,9 @@ EXTRAS = {
 def doctor(as_json: AsJson = False) -> None:
     """Versions, threads, and optional parts: there, or how to get them.
 
-    [bold]Example[/bold]: discreet doctor
+    [bold]Example[/bold]
+
+        discreet doctor
     """
     from discreet import __version__
 

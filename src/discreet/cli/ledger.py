@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson, Column, Duplicates, Format, Scale, read_any
+from discreet.cli.commands import command, group
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
+from discreet.cli.reading import Reading, RecordsReading, TableReading
 from discreet.errors import LedgerError, UsageError
 
 if TYPE_CHECKING:
@@ -16,30 +17,28 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="The book of what each dataset has spent.", no_args_is_help=True)
+app = group("What each dataset has spent and may still spend.")
 
-Book = Annotated[
+LedgerOption = Annotated[
     str,
     typer.Option("--ledger", metavar="FILE|URL", envvar="DISCREET_LEDGER", help="SQLite file or PostgreSQL URL."),
 ]
 DataOrName = Annotated[str, typer.Argument(metavar="DATA|NAME", help="A dataset, or the name of its account.")]
 
 
-@app.command(name="open")
+@command(app, "open")
 def open_account(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The dataset whose budget this is.")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="The most that may ever be spent.")],
-    ledger: Book,
+    ledger: LedgerOption,
+    reading: RecordsReading,
     delta: Annotated[str, typer.Option("--delta", help="The delta that goes with it.")] = "0",
     unit: Annotated[
-        str, typer.Option("--unit", help="Whose secret: user, record, user/replace, record/value, group/replace:6 …")
+        str,
+        typer.Option("--unit", help="What is protected: user, record, user/replace, record/value, group/replace:6 …"),
     ] = "user",
     view: Annotated[str, typer.Option("--view", help="How it is added up: basic, concentrated or pld.")] = "basic",
     name: Annotated[str | None, typer.Option("--name", help="What to call the account.")] = None,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
     domains: Annotated[
         Path | None, typer.Option("--domains", metavar="FILE", help="The public domains of a table, as for query.")
     ] = None,
@@ -50,15 +49,16 @@ def open_account(
     For `discreet query` the unit is record/replace, or group/replace:K for groups of up to K coupled rows, which also
     pays for queries about single rows.
 
-    [bold]Example[/bold]: discreet ledger open films.parquet --epsilon 2 --delta 1e-6 --ledger budget.db
+    [bold]Example[/bold]
+
+        discreet ledger open films.parquet --epsilon 2 --delta 1e-6 --ledger budget.db
     """
-    from discreet.cli.query_inputs import read_declared
     from discreet.privacy import Ledger
 
     if domains is not None:
-        records = read_declared(data, format=format, attributes=None, domains=domains)
+        records = TableReading(format=reading.format, domains=domains).read(data)
     else:
-        records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
+        records = reading.read(data)
     account = Ledger(ledger).open(
         records, epsilon=epsilon, delta=delta, unit=unit, view=view, name=name or records.name or data.stem
     )
@@ -68,18 +68,20 @@ def open_account(
         answer_text(str(account))
 
 
-@app.command()
-def show(ledger: Book, as_json: AsJson = False) -> None:
-    """All accounts of a book.
+@command(app)
+def show(ledger: LedgerOption, as_json: AsJson = False) -> None:
+    """All accounts of a ledger.
 
-    [bold]Example[/bold]: discreet ledger show --ledger budget.db
+    [bold]Example[/bold]
+
+        discreet ledger show --ledger budget.db
     """
     from discreet.privacy import Ledger
 
     if "://" not in ledger and not Path(ledger).exists():
         raise LedgerError(f"there is no ledger {ledger}.", remedy="It is made when its first account is opened.")
-    book = Ledger(ledger)
-    statements = [book.statement(account.name) for account in book.datasets()]
+    opened = Ledger(ledger)
+    statements = [opened.statement(account.name) for account in opened.datasets()]
     if as_json:
         answer_json([statement.to_json() for statement in statements])
         return
@@ -93,47 +95,90 @@ def show(ledger: Book, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
-def statement(data: DataOrName, ledger: Book, format: Format = None, as_json: AsJson = False) -> None:
+@command(app)
+def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_json: AsJson = False) -> None:
     """What one dataset has spent, reserved and left.
 
-    [bold]Example[/bold]: discreet ledger statement films --ledger budget.db
+    [bold]Example[/bold]
+
+        discreet ledger statement films --ledger budget.db
     """
     from discreet.privacy import Ledger
 
-    book = Ledger(ledger)
-    result = book.statement(_account(book, data, format))
+    opened = Ledger(ledger)
+    result = opened.statement(_account(opened, data, reading))
     if as_json:
         answer_json(result.to_json())
     else:
         answer_text(str(result))
 
 
-@app.command()
+@command(app)
 def link(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="New data about people whose budget is open.")],
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account that they belong to.")],
-    ledger: Book,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
+    ledger: LedgerOption,
+    reading: RecordsReading,
 ) -> None:
     """Charge new data about the same people to an account that is open already.
 
-    [bold]Example[/bold]: discreet ledger link films-today.parquet films --ledger budget.db
+    [bold]Example[/bold]
+
+        discreet ledger link films-today.parquet films --ledger budget.db
     """
     from discreet.privacy import Ledger
 
-    records = read_any(data, format=format, column=column, scale=scale, duplicates=duplicates)
-    answer_text(str(Ledger(ledger).link(records, account)))
+    answer_text(str(Ledger(ledger).link(reading.read(data), account)))
 
 
-def _account(book: Ledger, given: str, format: str | None) -> Any:
-    if given in {account.name for account in book.datasets()}:
+@command(app)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
+    ledger: LedgerOption,
+) -> None:
+    """Check a ledger and write a copy of it to a file.
+
+    [bold]Example[/bold]
+
+        discreet ledger backup budget-monday.backup --ledger budget.db
+    """
+    from discreet.privacy import Ledger
+
+    answer_text(f"{Ledger(ledger).backup(file)} is a copy of {ledger}.")
+
+
+@command(app)
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `discreet ledger backup` has written.")],
+    ledger: LedgerOption,
+    forget: Annotated[bool, typer.Option("--forget", help="Restore even if charges are lost by it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of a ledger, and show which charges are lost by it.
+
+    Charges that the backup does not hold are listed, and without --forget nothing is changed. The files from before
+    are kept beside the ledger under other names. Stop all programs that use the ledger first.
+
+    [bold]Example[/bold]
+
+        discreet ledger restore budget-monday.backup --ledger budget.db
+    """
+    from discreet.privacy.ledger import restore_ledger
+
+    forgotten = restore_ledger(file, ledger, forget=forget)
+    if as_json:
+        answer_json(forgotten.to_json())
+        return
+    answer_text(f"{ledger} was restored from {file}. {forgotten}")
+    if forgotten.kept:
+        note(f"The files from before: {', '.join(map(str, forgotten.kept))}")
+
+
+def _account(opened: Ledger, given: str, reading: Reading) -> Any:
+    if given in {account.name for account in opened.datasets()}:
         return given
     if Path(given).exists():
-        return read_any(Path(given), format=format)
+        return reading.read(Path(given))
     raise UsageError(
-        f"{given!r} is neither an account of this book nor a file.", remedy="See: discreet ledger show --ledger …"
+        f"{given!r} is neither an account of this ledger nor a file.", remedy="See: discreet ledger show --ledger …"
     )

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text, note, working
-from discreet.cli.options import (
-    AsJson,
-    DataPath,
-    Format,
-    LedgerPath,
-    Settings,
-    ledger_at,
-    saved,
-    settings_of,
-    target_for,
+from discreet.cli.console import (
+    answer_json,
+    answer_release,
+    answer_table,
+    answer_text,
+    counted,
+    note,
+    release_facts,
+    say_estimate,
+    working,
 )
-from discreet.cli.query_inputs import Asked, coupling_named, read_declared
+from discreet.cli.query_inputs import CouplingOptions, QueryOptions
+from discreet.cli.reading import DataPath, TableReading
+from discreet.cli.settings import Settings, settings_of
+from discreet.cli.spending import Spending, saved
+from discreet.common.plain_json import parse_json
+from discreet.data.readers.writing import kind_of_file
 from discreet.errors import DiscreetError, ReleaseError, UsageError
+from discreet.privacy.folders import RELEASE
 
 if TYPE_CHECKING:
     from discreet.coupled import Coupling
@@ -32,87 +37,44 @@ if TYPE_CHECKING:
 
 __all__ = ["query"]
 
-# Answers that are measured one by one are those of no histogram.
 FEW = 50
-"""Up to so many queries, each is measured rather than read off one histogram of all cells."""
+"""Up to this number of queries, each is measured rather than read from one histogram of all cells."""
 
 WITHOUT_HISTOGRAM = ("lm-gs", "lm-cs")
 
 
 def query(
     data: DataPath,
-    epsilon: Annotated[str, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')],
-    queries: Annotated[
-        Path | None, typer.Option("--queries", metavar="FILE", help='Queries in JSON: [{"age": [18, 29], …}, …].')
-    ] = None,
-    random: Annotated[int | None, typer.Option("--random", metavar="N", help="So many random queries.")] = None,
-    marginals: Annotated[
-        int | None, typer.Option("--marginals", metavar="K", help="Counts of every combination of K attributes.")
-    ] = None,
-    ranges: Annotated[
-        str | None, typer.Option("--ranges", metavar="ATTRIBUTE[,…][=N]", help="N random ranges (1000).")
-    ] = None,
-    prefix: Annotated[
-        str | None, typer.Option("--prefix", metavar="ATTRIBUTE", help="How many rows are at or below each value.")
-    ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="Of random queries: subset or weighted.")] = "subset",
-    seed: Annotated[int, typer.Option("--seed", help="Of what is random in the queries; public.")] = 0,
+    spending: Spending,
+    queries: QueryOptions,
+    coupling: CouplingOptions,
+    reading: TableReading,
     method: Annotated[
-        str | None, typer.Option("--method", help="How to answer, see above; by the number of queries unless told.")
+        str | None, typer.Option("--method", help="How to answer, see above; by the number of queries unless given.")
     ] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With a delta, such as 1e-6, noise is Gaussian.")] = None,
-    coupling: Annotated[
-        str | None,
-        typer.Option(
-            "--coupling",
-            metavar="NAME",
-            help="Rows that depend on each other: the group column, an attribute (declared public), a file of edges.",
-        ),
-    ] = None,
-    components: Annotated[
-        bool, typer.Option("--components", help="Rows depend on each other through others, too.")
-    ] = False,
     option: Settings = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Read queries from stdin, one JSON a line, and answer each.")
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the release.")] = None,
     synthetic: Annotated[
         Path | None, typer.Option("--synthetic", metavar="FILE", help="Write rows drawn from the released histogram.")
     ] = None,
     show: Annotated[int, typer.Option("--show", min=1, help="How many answers to show.")] = 10,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what to expect; spend nothing.")] = False,
-    ledger: LedgerPath = None,
-    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Spend without keeping a book.")] = False,
-    allow_refuted: Annotated[
-        bool, typer.Option("--allow-refuted", help="Run a published method whose promise does not hold.")
-    ] = False,
-    attributes: Annotated[
-        str | None, typer.Option("--attributes", metavar="NAME,…", help="Ask about these attributes alone.")
-    ] = None,
-    domains: Annotated[
-        Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of attributes, in JSON.")
-    ] = None,
-    format: Format = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Answer many linear queries on a table, privately.
 
-    With --coupling the promise is about a whole group of rows that depend on
-    each other, such as a household; without it about one row. Ways to answer:
+    With --coupling the guarantee is about a whole group of rows that depend on each other, such as a household;
+    without it about one row. Methods:
 
-    [bold]shrunk-histogram[/bold]: for many queries, and the default for them. Noisy cells,
-    shrunk to a private model.
+    [bold]shrunk-histogram[/bold]: for many queries, and the default for them. Noisy cells, shrunk to a private model.
 
-    [bold]histogram[/bold]: for many queries on rows that crowd in few cells. Noise on
-    every cell.
+    [bold]histogram[/bold]: for many queries on rows that fall into few cells. Noise on every cell.
 
-    [bold]strategy[/bold]: for a few queries, and the default for up to 50 that are not random;
-    for ranges and prefix sums. Counts chosen for the queries.
+    [bold]strategy[/bold]: for a few queries, and the default for up to 50 that are not random; for ranges and prefix
+    sums. Counts chosen for the queries.
 
-    [bold]pmw, mwem[/bold]: multiplicative weights, in one pass or by the worst answered
-    query; pmw also answers one question at a time (--ask).
+    [bold]pmw, mwem[/bold]: multiplicative weights, in one pass or by the worst answered query; pmw also answers one
+    question at a time (--ask).
 
     [bold]tree[/bold]: for marginals. Small tables alone.
 
@@ -124,56 +86,55 @@ def query(
         discreet ledger open survey.parquet --epsilon 2 --unit group/replace:6 --ledger budget.db
         discreet query survey.parquet --random 10000 --epsilon 1 --coupling household --ledger budget.db --out answers/
     """
-    from discreet.coupled.methods import query_method_named
+    from discreet.models.registry import create
 
-    settings = settings_of(option, epsilon=epsilon, delta=delta)
-    chosen = None if method is None else query_method_named(method, **settings)
-    asked = Asked(queries, random, marginals, ranges, prefix, kind, seed)
-    _check(asked, ask=ask, estimate=estimate, method=method, synthetic=synthetic, overwrite=overwrite)
-    book = None if estimate else ledger_at(ledger, unbooked=no_ledger)
-    if out is not None and not estimate:
-        target_for(out, overwrite=overwrite)
-    table = read_declared(data, format=format, attributes=attributes, domains=domains)
-    coupled = coupling_named(coupling, table, components=components)
+    settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta)
+    chosen = None if method is None else create(method, "answers", **settings)
+    _check(queries, ask=ask, estimate=spending.estimate, method=method, synthetic=synthetic)
+    ledger = place = None
+    if not spending.estimate:
+        ledger = spending.opened()
+        read = (data, queries.queries, reading.domains, coupling.file)
+        if spending.out is not None:
+            place = spending.place(spending.out, RELEASE, *read, synthetic)
+        if synthetic is not None:
+            spending.place(synthetic, kind_of_file(synthetic), *read, spending.out)
+    table = reading.read(data)
+    coupled = coupling.of(table)
     if ask:
-        release = _session(table, chosen or query_method_named("pmw", **settings), coupled, book, as_json=as_json)
+        method_asked = chosen or create("pmw", "answers", **settings)
+        release = _session(table, method_asked, coupled, ledger, as_json=spending.as_json)
     else:
-        workload = asked.workload(table)
+        workload = queries.workload(table)
         if chosen is None:
-            few = len(workload) <= FEW and asked.drawn is None and synthetic is None
-            chosen = query_method_named("strategy" if few else "shrunk-histogram", **settings)
-        if estimate:
-            _say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=as_json)
+            few = len(workload) <= FEW and queries.drawn is None and synthetic is None
+            chosen = create("strategy" if few else "shrunk-histogram", "answers", **settings)
+        if spending.estimate:
+            say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=spending.as_json)
             return
-        with working(f"answering {len(workload):,} queries"):
-            release = chosen.release(table, workload, coupling=coupled, ledger=book, allow_refuted=allow_refuted)
-    place = None if out is None else saved(release.save, out, overwrite=overwrite)
+        with working(f"answering {counted(len(workload), 'query', 'queries')}"):
+            release = chosen.release(
+                table, workload, coupling=coupled, ledger=ledger, allow_refuted=spending.allow_refuted
+            )
+    folder = None if place is None else saved(release.save, place)
     if not ask:
-        _answer(release, place, show, as_json=as_json)
-    elif place is not None:
-        note(f"saved in {place}")
+        _answer(release, folder, show, as_json=spending.as_json)
+    elif folder is not None:
+        note(f"saved in {folder}")
     if synthetic is not None:
-        _write_synthetic(release, table, synthetic, overwrite=overwrite)
+        _write_synthetic(release, table, synthetic, overwrite=spending.overwrite)
 
 
-def _check(
-    asked: Asked, *, ask: bool, estimate: bool, method: str | None, synthetic: Path | None, overwrite: bool
-) -> None:
+def _check(asked: QueryOptions, *, ask: bool, estimate: bool, method: str | None, synthetic: Path | None) -> None:
     """Refuse what cannot be done before anything is read or spent."""
     if not ask:
         asked.check()
     elif asked.given or estimate:
         raise UsageError(f"--ask and {' and '.join(asked.given) or '--estimate'} exclude each other.")
-    if synthetic is None:
-        return
-    if method in WITHOUT_HISTOGRAM:
+    if synthetic is not None and method in WITHOUT_HISTOGRAM:
         raise UsageError(
             f"{method} answers query by query; there is no histogram to draw rows from.",
             remedy="Choose another --method, or leave --synthetic out.",
-        )
-    if synthetic.exists() and not overwrite:
-        raise ReleaseError(
-            f"{synthetic} is there already; nothing was spent.", remedy="Choose another file, or --overwrite."
         )
 
 
@@ -185,19 +146,19 @@ def _session(
 
     if not isinstance(method, PMW):
         raise UsageError(
-            f"{method.name} does not answer one question at a time.", remedy="Take --method pmw with --ask."
+            f"{method.name} does not answer one question at a time.", remedy="Give --method pmw with --ask."
         )
     with QuerySession.open(table, method, coupling=coupling, ledger=ledger) as session:
-        note(f'{session.guarantee}\nAsk: {{"{table.attributes[0]}": …}}, one a line; end with Ctrl-D.')
+        note(f'{session.guarantee.describe()}\nAsk: {{"{table.attributes[0]}": …}}, one a line; end with Ctrl-D.')
         for line in sys.stdin:
             if not line.strip():
                 continue
             try:
-                answer = session.ask(json.loads(line))
-            except json.JSONDecodeError as error:
+                answer = session.ask(parse_json(line, finite=True))
+            except ValueError as error:
                 note(f"discreet: this is not JSON: {error}.")
             except DiscreetError as error:
-                note(f"discreet: {error}")
+                note(f"discreet: {error.cli_message}")
             else:
                 told = {
                     "query": len(session) - 1,
@@ -213,28 +174,19 @@ def _session(
 def _answer(release: Release, place: Path | None, length: int, *, as_json: bool) -> None:
     answers = release.table("answers")
     if as_json:
-        answer_json(
-            {
-                "release": None if place is None else str(place),
-                "id": release.id,
-                "guarantee": release.guarantee.to_json(),
-                "parameters": dict(release.parameters),
-                # What was paid for and not kept elsewhere is said whole.
-                "answers": (answers if place is None else answers.head(length)).to_dicts(),
-            }
-        )
+        # What was paid for and not kept elsewhere is shown whole.
+        shown = answers if place is None else answers.head(length)
+        answer_json(release_facts(release, place, answers=shown.to_dicts()))
         return
     answer_table(
-        f"Answers, in rows, to the first of {answers.height:,} queries{_noise_of(release)}",
+        f"Answers, in rows, to the first of {counted(answers.height, 'query', 'queries')}{_noise_of(release)}",
         answers.columns,
         answers.head(length).rows(),
         numbers=["query", "answer"],
     )
-    answer_text(str(release.guarantee))
+    answer_release(release, place)
     if place is None:
         note("not kept: give --out FOLDER for all answers and the histogram")
-    else:
-        note(f"saved in {place}")
 
 
 def _noise_of(release: Release) -> str:
@@ -244,26 +196,15 @@ def _noise_of(release: Release) -> str:
     return "" if noise is None else f"; noise ± {noise:,.0f} (95 %)"
 
 
-def _say_estimate(expected: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        answer_json(expected)
-        return
-    rows = [(name.replace("_", " "), value) for name, value in expected.items() if value is not None]
-    answer_table("What to expect, from public values alone", ["", "value"], rows)
-    refuted = expected["standing"] == "refuted"
-    costs = f"Claims {expected['loss']}, which is refuted," if refuted else f"Costs {expected['loss']}"
-    answer_text(f"{costs} for {expected['unit']}; nothing was spent, no row was read.")
-
-
 def _write_synthetic(release: Release, table: Table, path: Path, *, overwrite: bool) -> None:
     from discreet.coupled import synthetic_rows
     from discreet.data.readers import write
 
     if "histogram" not in release.parts:
         raise ReleaseError(
-            "these answers are not those of one histogram without negative counts; no rows can be drawn.",
-            remedy="Take --method shrunk-histogram, or --option nonnegative=true with --method strategy.",
+            "the answers do not come from one histogram without negative counts; no rows can be drawn.",
+            remedy="Give --method shrunk-histogram, or --option nonnegative=true with --method strategy.",
         )
     rows = synthetic_rows(release, table.domains)
-    write(rows, path, overwrite=overwrite)
-    note(f"{len(rows):,} synthetic rows in {path}: the promise of the release covers them, too")
+    path = write(rows, path, overwrite=overwrite)
+    note(f"{counted(len(rows), 'synthetic row')} in {path}: the guarantee of the release covers them, too")

@@ -1,4 +1,4 @@
-"""`discreet release`: what a release promises, and whether it is whole."""
+"""`discreet release`: what a release guarantees, and whether it is whole."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson, LedgerPath
+from discreet.cli.commands import command, group
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, release_facts
+from discreet.cli.spending import LedgerPath
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Show and verify releases.", no_args_is_help=True)
+app = group("Show and verify releases.")
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")]
 
 
-@app.command()
+@command(app)
 def show(folder: Folder, as_json: AsJson = False) -> None:
-    """What was promised, and how it was made.
+    """The guarantee of a release, and how it was made.
 
-    [bold]Example[/bold]: discreet release show counts/
+    [bold]Example[/bold]
+
+        discreet release show counts/
     """
     from discreet.privacy import Release
 
     release = Release.load(folder)
     if as_json:
         answer_json(
-            {
-                "id": release.id,
-                "kind": release.kind,
-                "dataset": release.dataset,
-                "mechanism": release.mechanism,
-                "parameters": dict(release.parameters),
-                "created": release.created,
-                "version": release.version,
-                "guarantee": release.guarantee.to_json(),
-                "parts": {name: list(part.shape) for name, part in release.parts.items()},
-            }
+            release_facts(
+                release,
+                folder,
+                dataset=release.dataset,
+                mechanism=release.mechanism,
+                created=release.created,
+                version=release.version,
+                parts={name: list(part.shape) for name, part in release.parts.items()},
+            )
         )
         return
-    answer_text(f"{release.guarantee}\n")
+    answer_text(f"{release.guarantee.describe()}\n")
     rows = [
         ("kind", release.kind),
         ("dataset", release.dataset or "(unnamed)"),
@@ -54,11 +55,13 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     answer_table("", ["", "value"], rows)
 
 
-@app.command()
+@command(app)
 def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -> None:
-    """Check every part against its SHA-256, and the release against the book if one is given.
+    """Check every part against its SHA-256, and the release against a ledger if one is given.
 
-    [bold]Example[/bold]: discreet release verify counts/ --ledger budget.db
+    [bold]Example[/bold]
+
+        discreet release verify counts/ --ledger budget.db
     """
     from discreet.errors import ReleaseError
     from discreet.privacy import Ledger, Release
@@ -72,5 +75,5 @@ def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -
     if as_json:
         answer_json({"whole": True, "id": release.id, "account": None if account is None else account.name})
         return
-    booked = "" if account is None else f" It was charged to {account.name!r}."
-    answer_text(f"{folder} is whole: {len(release.parts)} part(s), id {release.id[:12]}….{booked}")
+    charged = "" if account is None else f" It was charged to {account.name!r}."
+    answer_text(f"{folder} is whole: {counted(len(release.parts), 'part')}, id {release.id[:12]}….{charged}")

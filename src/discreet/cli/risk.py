@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import (
-    AsJson,
-    Column,
-    DataPath,
-    Duplicates,
-    Format,
-    Scale,
-    Settings,
-    model_of,
-    read_interactions,
-    target_for,
-)
-from discreet.cli.progress import progressing
-from discreet.cli.risk_folder import cells, headings, paragraphs, save_risk
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, progressing
+from discreet.cli.reading import DataPath, RecordsReading
+from discreet.cli.risk_folder import RISK, cells, headings, paragraphs, save_risk
+from discreet.cli.settings import Settings, model_of
+from discreet.cli.spending import Overwrite, place_for
+from discreet.common.numerals import parse_real
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,19 +30,20 @@ NOISE_FOR = {"slope-one": "published-slope-one", "cosine": "published-cosine", "
 
 def risk(
     data: DataPath,
+    reading: RecordsReading,
     model: Annotated[
         str, typer.Option("--model", help="slope-one, cosine (with the published noise), or any model with an epsilon.")
     ] = "slope-one",
     value_of_utility: Annotated[float, typer.Option("--value-of-utility", help="What full utility is worth.")] = 1.0,
     cost_of_risk: Annotated[
-        float, typer.Option("--cost-of-risk", help="What a risk of 100 % costs, in the same coin.")
+        float, typer.Option("--cost-of-risk", help="What a risk of 100 % costs, in the same unit.")
     ] = 1.0,
     risk_below: Annotated[
         str | None,
-        typer.Option("--risk-below", metavar="SHARE", help="Which epsilon keeps the risk below: 5% or 0.05."),
+        typer.Option("--risk-below", metavar="SHARE", help="Show which epsilon keeps the risk below this: 5% or 0.05."),
     ] = None,
     at_epsilon: Annotated[
-        float | None, typer.Option("--at-epsilon", help="What is left of the utility at this epsilon?")
+        float | None, typer.Option("--at-epsilon", help="Show what is left of the utility at this epsilon.")
     ] = None,
     epsilons: Annotated[
         str | None, typer.Option("--epsilons", metavar="E,…", help="What to try; a wide range otherwise.")
@@ -65,14 +57,10 @@ def risk(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Keep page, chart (SVG, PNG) and table.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a report that is there.")] = False,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Which epsilon? What an attacker learns, and what is left of the recommendations, over epsilon.
+    """Choose an epsilon: what an attacker learns, and what is left of the recommendations, over epsilon.
 
     Utility is the share of a list that stays as it is without noise; risk is how often an attacker who knows
     everything else guesses one rating (or whether one record is there). The recommended epsilon gives the most of
@@ -85,24 +73,28 @@ def risk(
         discreet risk films.parquet --model slope-one --value-of-utility 1 --cost-of-risk 3 --risk-below 5% --out risk/
     """
     from discreet.attacks.risk import risk_report
+    from discreet.models.registry import registered, settings_of
 
     for name, weight in (("--value-of-utility", value_of_utility), ("--cost-of-risk", cost_of_risk)):
         if not 0 <= weight < math.inf:
-            raise UsageError(f"{name} {weight:g} is no weight.", remedy="Give a number from 0 up.")
+            raise UsageError(f"{name} must be a number, at least 0, got {weight:g}.")
     tried = None if epsilons is None else _numbers(epsilons)
     level = None if risk_below is None else _share(risk_below)
-    recommender = model_of(NOISE_FOR.get(model, model), option)
+    named = NOISE_FOR.get(model, model)
+    # The epsilon of the model is not used: it is set to each that is tried.
+    required = settings_of(registered(named, "recommender")).get("epsilon", False)
+    recommender = model_of(named, option, epsilon="1" if required else None)
     if out is not None:
-        target_for(out, overwrite=overwrite)
+        place_for(out, RISK, overwrite=overwrite, sources=(data,))
     if at_epsilon is not None and not 0 < at_epsilon < math.inf:
-        raise UsageError(f"--at-epsilon {at_epsilon:g} is no budget.", remedy="Give a number above 0.")
-    records = read_interactions(data, format=format, column=column, scale=scale, duplicates=duplicates)
+        raise UsageError(f"--at-epsilon must be above 0, got {at_epsilon:g}.")
+    records = reading.interactions(data)
     with progressing(f"risk of {model}") as progress:
         report = risk_report(
             recommender,
             records,
             epsilons=tried,
-            also=[] if at_epsilon is None else [at_epsilon],
+            more_epsilons=[] if at_epsilon is None else [at_epsilon],
             length=length,
             users=users,
             targets=targets,
@@ -121,7 +113,7 @@ def risk(
     else:
         _say(report, said)
     if out is not None:
-        save_risk(report, best, said, out, overwrite=overwrite)
+        out = save_risk(report, best, said, out, overwrite=overwrite)
         if not as_json:
             answer_text(f"Open {out / 'risk.html'} in a browser; the numbers are in {out / 'risk.csv'}.")
 
@@ -146,16 +138,16 @@ def _say(report: RiskReport, said: list[str]) -> None:
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
+        return [parse_real(part) for part in text.split(",") if part.strip()]
+    except (ValueError, OverflowError):
         raise UsageError(f"--epsilons {text!r} is not understood.", remedy="Write numbers: 0.5,1,2.") from None
 
 
 def _share(text: str) -> float:
     try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
+        share = parse_real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except (ValueError, OverflowError):
         share = 0.0
     if not 0 < share < 1:
-        raise UsageError(f"--risk-below {text!r} is not a share.", remedy="Write 5% or 0.05.")
+        raise UsageError(f"--risk-below must be a share between 0 and 1, such as 5% or 0.05, got {text!r}.")
     return share

@@ -1,30 +1,32 @@
-"""What `discreet risk` says, and the folder that it keeps."""
+"""What `discreet risk` prints, and the folder that it keeps."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ReleaseError
+from discreet.reports import Page, ReportFolder, json_text, png, svg
 
 if TYPE_CHECKING:
     from discreet.attacks.risk import OperatingPoint, RiskReport
 
-__all__ = ["cells", "headings", "paragraphs", "save_risk"]
+__all__ = ["RISK", "cells", "headings", "paragraphs", "save_risk"]
 
 RECORD = "risk.json"
 REFUTED = (
-    "Nothing here is a guarantee: that this noise keeps ε for one record is refuted, and every further answer "
-    "adds to what is learned. A model whose promise is proved: --model {proved}."
+    "There is no guarantee here: that this noise keeps ε for one record is refuted, and every further answer "
+    "adds to what is learned. A model with a proved guarantee: --model {proved}."
 )
-OWN_SCREEN = (
-    "This is about what everybody else sees. What is shown to a person is made from that person's own records: whoever "
-    "looks at their screen learns about them at any ε."
+OWN_LISTS = (
+    "This is about what others see. What a person sees in their own recommendations is made from that person's own "
+    "records: whoever reads them learns about that person at any ε."
 )
 PROVED_FOR = {"published-slope-one": "private-slope-one", "published-cosine": "private-cosine"}
+
+
+FOLDER = ReportFolder("risk report", RECORD, lambda record: FILES if "curves" in record else ())
+FILES = ("risk.html", "risk.csv", "risk.svg", "risk.png")
+RISK = FOLDER.kind
 
 
 def headings(report: RiskReport) -> list[str]:
@@ -66,12 +68,12 @@ def paragraphs(report: RiskReport, best: tuple[OperatingPoint, ...], answers: li
         )
     said += [f"An attacker {answer['attacker']}: {answer['words']}" for answer in answers]
     if report.standing == "proved":
-        said.append(OWN_SCREEN)
+        said.append(OWN_LISTS)
     elif report.model in PROVED_FOR:
         said.append(REFUTED.format(proved=PROVED_FOR[report.model]))
     elif report.standing is not None:
         said.append(
-            f"The promise of {report.model} is {report.standing}: no limit for other attackers follows from it."
+            f"The guarantee of {report.model} is {report.standing}: no limit for other attackers follows from it."
         )
     return said
 
@@ -80,45 +82,24 @@ def save_risk(
     report: RiskReport, best: tuple[OperatingPoint, ...], said: list[str], folder: Path, *, overwrite: bool
 ) -> Path:
     """Write page, chart and numbers into a folder, whole or not at all."""
-    import vl_convert
+    import polars as pl
 
     from discreet.attacks.risk.chart import risk_chart
 
-    if folder.exists() and not (overwrite and (folder / RECORD).is_file()):
-        raise ReleaseError(f"{folder} is there already.", remedy="Choose another folder, or overwrite=True.")
-    spec = risk_chart(report, best).to_json()
-    svg, png = vl_convert.vegalite_to_svg(spec), vl_convert.vegalite_to_png(spec, scale=2)
-    try:
-        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{folder.name}.") as aside:
-            made = Path(aside) / "risk"
-            made.mkdir()
-            _write(made, report, best, said, svg, png)
-            if folder.exists():
-                folder.rename(Path(aside) / "replaced")
-            shutil.move(made, folder)
-    except OSError as error:
-        raise ReleaseError(f"cannot write {folder}: {error.strerror or error}.") from error
-    return folder
-
-
-def _write(
-    folder: Path, report: RiskReport, best: tuple[OperatingPoint, ...], said: list[str], svg: str, png: bytes
-) -> None:
-    import polars as pl
-
-    from discreet.studies.page import Page
-
-    (folder / "risk.svg").write_text(svg, encoding="utf-8")
-    (folder / "risk.png").write_bytes(png)
-    tables = [curve.to_frame().insert_column(0, pl.lit(curve.attacker).alias("attacker")) for curve in report.curves]
-    pl.concat(tables).write_csv(folder / "risk.csv")
-    record = {**report.to_json(), "recommended": [point.to_json() for point in best]}
-    (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    page = Page(f"Which ε for {report.model}?", f"Risk and utility on {report.setting.get('data', 'the records')}.")
+    chart = risk_chart(report, best)
+    picture = svg(chart)
+    page = Page(f"Risk and utility of {report.model}", f"Measured on {report.setting.get('data', 'the records')}.")
     for paragraph in said:
         page.text(paragraph)
-    page.picture(svg)
+    page.picture(picture)
     names = headings(report)
     page.table(names, cells(report), numbers=names)
-    page.save(folder / "risk.html")
+    tables = [curve.to_frame().insert_column(0, pl.lit(curve.attacker).alias("attacker")) for curve in report.curves]
+    contents = {
+        RECORD: json_text({**report.to_json(), "recommended": [point.to_json() for point in best]}),
+        "risk.html": page.html(),
+        "risk.csv": pl.concat(tables).write_csv(),
+        "risk.svg": picture,
+        "risk.png": png(chart),
+    }
+    return FOLDER.save(folder, contents, overwrite=overwrite)

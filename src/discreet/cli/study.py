@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import answer_json, answer_table, answer_text
-from discreet.cli.options import AsJson, Column, Duplicates, Format, Scale, read_interactions, target_for
-from discreet.cli.progress import progressing
-from discreet.cli.query_inputs import read_table
-from discreet.cli.tag_inputs import read_tags
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, progressing
+from discreet.cli.reading import RecordsReading
+from discreet.cli.settings import chosen_from
+from discreet.cli.spending import Overwrite, place_for
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from discreet.studies import StudyReport
 
 __all__ = ["study"]
@@ -26,6 +27,7 @@ WIDTH = 100
 
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which one; they are named above.")],
+    reading: RecordsReading,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise built-in data.")
     ] = None,
@@ -34,11 +36,7 @@ def study(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Draws splits and samples.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a report that is there.")] = False,
-    format: Format = None,
-    column: Column = None,
-    scale: Scale = None,
-    duplicates: Duplicates = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a published experiment again, with the published figures beside ours.
@@ -48,28 +46,29 @@ def study(
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 
-    [bold]Example[/bold]: discreet study pncf --data ml-100k --out pncf
-    """
-    from discreet.data import Interactions, Table, TagAssignments
-    from discreet.studies import KINDS, STUDIES
-    from discreet.studies import study as run
+    [bold]Example[/bold]
 
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")
+        discreet study pncf --data ml-100k --out pncf
+    """
+    from discreet.data import Table, TagAssignments
+    from discreet.studies import STUDIES, study_named
+    from discreet.studies.report import REPORT
+
+    chosen_from(name, sorted(STUDIES), "NAME")
+    chosen = study_named(name)
     if seed < 0:
-        raise UsageError(f"--seed {seed} is not a seed.", remedy="Give a whole number from 0 up.")
+        raise UsageError(f"--seed must be a whole number, at least 0, got {seed}.")
     if out is not None:
-        target_for(out, overwrite=overwrite)
+        place_for(out, REPORT.kind, overwrite=overwrite, sources=(data,))
     records = None
     if data is not None:
-        readers = {TagAssignments: read_tags, Table: read_table}
-        reader = readers.get(KINDS.get(name, Interactions), read_interactions)
-        records = reader(data, format=format, column=column, scale=scale, duplicates=duplicates)
+        readers = {TagAssignments: reading.tags, Table: reading.table}
+        records = readers.get(chosen.data_kind, reading.interactions)(data)
     with progressing(f"study {name}") as progress:
-        report = run(name, records, seed=seed, quick=quick, progress=progress)
+        report = chosen.run(records, seed=seed, quick=quick, progress=progress)
     try:
         if out is not None:
-            report.save(out, overwrite=overwrite)
+            out = report.save(out, overwrite=overwrite)
     finally:
         # Whatever became of the folder, what took minutes to measure is not lost.
         if as_json:
@@ -81,13 +80,29 @@ def study(
 
 
 def _say(report: StudyReport) -> None:
-    from discreet.studies.cells import numeric, readable, words
+    from discreet.reports import numeric, readable, words
+    from discreet.studies.report import VERDICTS
 
     answer_text(f"{report.title}\n{report.source}\n")
     for name, value in report.setting.items():
         answer_text(textwrap.fill(f"{name}: {words(value)}", WIDTH, subsequent_indent="  "))
     answer_text("")
     for heading, table in report.tables.items():
-        answer_table(heading, table.columns, readable(table), numbers=numeric(table))
-    for finding in report.findings:
-        answer_text(textwrap.fill(finding, WIDTH) + "\n")
+        if heading != VERDICTS:
+            answer_table(heading, table.columns, readable(table), numbers=numeric(table))
+    if report.verdicts is not None:
+        _say_verdicts(report.verdicts)
+    for paragraph in (report.summary, *report.notes):
+        answer_text(textwrap.fill(paragraph, WIDTH) + "\n")
+
+
+def _say_verdicts(verdicts: pl.DataFrame) -> None:
+    """Each claim with its place in the paper, and below it the verdict and the numbers of each case."""
+    for (claim, where), cases in verdicts.group_by("claim", "where", maintain_order=True):
+        answer_text(textwrap.fill(f"{claim} ({where})", WIDTH))
+        for row in cases.iter_rows(named=True):
+            told = [row["case"], row["measured"], row["condition"] and f"condition: {row['condition']}"]
+            told.append(row["published"] and f"published: {row['published']}")
+            line = f"  {row['verdict']}: {'; '.join(filter(None, told))}".rstrip(": ")
+            answer_text(textwrap.fill(line, WIDTH, subsequent_indent="    "))
+        answer_text("")

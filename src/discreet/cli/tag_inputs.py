@@ -1,82 +1,70 @@
-"""What `discreet tags` and studies of tags read: triples, public lists, and the tags of the person who asks."""
+"""What `discreet tags` reads beside the triples: public lists, and the tags of the person who asks."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from discreet.cli.console import note
-from discreet.cli.options import read_any
+import typer
+
+from discreet.cli.console import counted, note
 from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from discreet.cli.reading import Reading
     from discreet.data import TagAssignments
 
-__all__ = ["public_lists", "read_own", "read_tags", "typed"]
+__all__ = ["PublicLists", "read_own"]
 
 Listed = Literal["tag", "resource"]
 
-BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat")
-"""Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens."""
+
+@dataclass(frozen=True, kw_only=True)
+class PublicLists:
+    """Lists of tags and resources that are public."""
+
+    PANEL: ClassVar = "Public lists"
+
+    vocabulary: Annotated[
+        Path | None, typer.Option("--vocabulary", metavar="FILE", help="The public list of tags, one a line.")
+    ] = None
+    vocabulary_public: Annotated[
+        bool, typer.Option("--vocabulary-public", help="Declare that it is public knowledge which tags occur.")
+    ] = False
+    resources: Annotated[
+        Path | None, typer.Option("--resources", metavar="FILE", help="The public list of resources, one a line.")
+    ] = None
+    resources_public: Annotated[
+        bool, typer.Option("--resources-public", help="Declare that it is public knowledge which resources occur.")
+    ] = False
+
+    def of(self, data: TagAssignments, *, take_all: bool) -> TagAssignments:
+        """The triples with the lists that were declared public; what is not on a list is left out, with a note.
+
+        Methods for which it is public who tagged what take all triples or none: then an entry that is not on the list
+        is an error.
+        """
+        outside: Literal["error", "drop"] = "error" if take_all else "drop"
+        for name in ("vocabulary", "resources"):
+            if getattr(self, name) is not None and getattr(self, f"{name}_public"):
+                raise UsageError(f"--{name} and --{name}-public exclude each other.")
+        before = len(data)
+        if self.vocabulary is not None:
+            data = data.with_vocabulary(_listed(self.vocabulary, "tag"), outside=outside)
+            _note_dropped(before - len(data), "tag", self.vocabulary)
+        elif self.vocabulary_public:
+            data = data.with_vocabulary("observed")
+        before = len(data)
+        if self.resources is not None:
+            data = data.with_resources(_listed(self.resources, "resource"), outside=outside)
+            _note_dropped(before - len(data), "resource", self.resources)
+        elif self.resources_public:
+            data = data.with_resources("observed")
+        return data
 
 
-def read_tags(
-    path: Path, *, format: str | None = None, column: list[str] | None = None, **options: Any
-) -> TagAssignments:
-    """Read data that must be triples. A folder of HetRec 2011 is read for its tags."""
-    from discreet.data import TagAssignments
-
-    if format is None and path.is_dir():
-        path = next((path / name for name in BESIDE if (path / name).is_file()), path)
-    data = read_any(path, format=format, column=column, **options)
-    if not isinstance(data, TagAssignments):
-        raise UsageError(
-            f"{path} holds {type(data).__name__}; this command needs tags (user, resource, tag).",
-            remedy="Name the columns: --column user=… --column resource=… --column tag=….",
-        )
-    return data
-
-
-def public_lists(
-    data: TagAssignments,
-    *,
-    vocabulary: Path | None,
-    vocabulary_public: bool,
-    resources: Path | None,
-    resources_public: bool,
-    take_all: bool = False,
-) -> TagAssignments:
-    """The triples with the lists that were declared public. What is on neither list is left out, and that is said.
-
-    Methods for which it is public who tagged what take all triples or none: then a stranger to the list is an error.
-    """
-    outside: Literal["error", "drop"] = "error" if take_all else "drop"
-    for name, given, declared in (
-        ("vocabulary", vocabulary, vocabulary_public),
-        ("resources", resources, resources_public),
-    ):
-        if given is not None and declared:
-            raise UsageError(f"--{name} and --{name}-public exclude each other.")
-    before = len(data)
-    if vocabulary is not None:
-        data = data.with_vocabulary(_listed(vocabulary, "tag"), outside=outside)
-        _say_dropped(before - len(data), "tag", vocabulary)
-    elif vocabulary_public:
-        data = data.with_vocabulary("observed")
-    before = len(data)
-    if resources is not None:
-        data = data.with_resources(_listed(resources, "resource"), outside=outside)
-        _say_dropped(before - len(data), "resource", resources)
-    elif resources_public:
-        data = data.with_resources("observed")
-    return data
-
-
-def read_own(
-    own: Path | None, data: Path | None, user: str, *, format: str | None, column: list[str] | None
-) -> TagAssignments | None:
+def read_own(own: Path | None, data: Path | None, user: str, reading: Reading) -> TagAssignments | None:
     """The triples of the person who asks, and of nobody else; None where there are none."""
     from discreet.data.id_forms import recognized
 
@@ -85,25 +73,17 @@ def read_own(
     place = own if own is not None else data
     if place is None:
         return None
-    triples = read_tags(place, format=format, column=column)
-    asking = recognized(triples.users, [typed(user, triples.users.series)])
+    triples = reading.tags(place)
+    asking = recognized(triples.users, [user])
     theirs = triples.filter(triples.user == asking[0], independent=True)
     return theirs if len(theirs) else None
-
-
-def typed(text: str, ids: pl.Series) -> Any:
-    """An id as it was typed, in the type of the ids."""
-    from discreet.data.id_forms import id_as_number
-
-    number = id_as_number(text) if ids.dtype.is_integer() else None
-    return text if number is None else number
 
 
 def _listed(path: Path, what: Listed) -> list[Any]:
     """A public list: a text file with one entry a line, or the folder that `discreet tags vocabulary` released.
 
-    Its type is its own: numbers where all entries are whole numbers, otherwise text. What type the triples have may
-    follow from a single one of them.
+    Its entries are numbers where all of them are whole numbers, otherwise text. The type of the triples is not used:
+    it may depend on a single one of them.
     """
     from discreet.data.id_forms import id_as_number
 
@@ -122,7 +102,7 @@ def _listed(path: Path, what: Listed) -> list[Any]:
     except OSError as error:
         raise DataError(f"the list cannot be read: {error.strerror or error}.", file=path) from None
     except UnicodeDecodeError:
-        raise DataError("the list is no text in UTF-8.", file=path, remedy="Write one entry a line.") from None
+        raise DataError("the list is not text in UTF-8.", file=path, remedy="Write one entry a line.") from None
     entries = [line for line in lines if line.strip()]
     if not entries:
         raise DataError("the list is empty.", file=path, remedy=f"Write one {what} a line.")
@@ -130,6 +110,8 @@ def _listed(path: Path, what: Listed) -> list[Any]:
     return numbers if len(numbers) == len(entries) else entries
 
 
-def _say_dropped(many: int, what: Listed, path: Path) -> None:
+def _note_dropped(many: int, what: Listed, path: Path) -> None:
     if many:
-        note(f"{many:,} triples have a {what} that is not in {path}, and were left out (this number is not private)")
+        have, were = ("has", "was") if many == 1 else ("have", "were")
+        left = f"{counted(many, 'triple')} {have} a {what} that is not in {path}, and {were} left out"
+        note(f"{left} (this number is not private)")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from discreet.common.arguments import require_choice
+from discreet.counting.settings import normalize
 from discreet.counting.tables import catalog_table
 from discreet.data.interactions import Interactions
 from discreet.privacy.bounding import cap_items
-from discreet.privacy.charging import charged
 from discreet.privacy.discovery import StabilitySelection
-from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.method import Method, Parts, Plan
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["discover_items"]
+__all__ = ["ItemDiscovery", "discover_items"]
 
 
 def discover_items(
@@ -57,28 +58,46 @@ def discover_items(
     >>> visits.with_item_ids("text").with_catalog(release.table("items"), unknown="drop").n_items
     1
     """
-    selection = StabilitySelection.of(epsilon=epsilon, delta=delta)
-    bounded = cap_items(data.with_item_ids(ids), cap)
-    selection.check(bounded)
-    guarantee = Guarantee(
-        loss=selection.loss,
-        unit=Unit("user"),
-        standing=Standing.PROVED,
-        basis=selection.theorem,
-        subject="the ids of items that enough users hold",
-        caps=bounded.caps,
-        not_covered=("facts about people at large",),
-    )
-    parameters = {"epsilon": str(selection.epsilon), "delta": str(selection.delta), "cap": cap, "ids": ids}
-    with charged(ledger, data, guarantee, mechanism="discover_items", parameters=parameters) as charge:
-        codes, users = selection.release(bounded)
-        release = Release(
-            kind="item-catalog",
-            guarantee=guarantee,
-            mechanism="discover_items",
-            parameters={**parameters, "threshold": selection.threshold(cap)},
-            parts={"items": catalog_table(bounded.records, codes, users=users)},
-            dataset=data.name,
+    return ItemDiscovery(epsilon, delta, cap, ids).release(data, ledger=ledger)
+
+
+@dataclass(frozen=True)
+class ItemDiscovery(Method):
+    """The method of ``discover_items``. Its candidates are what occurs, so that it does not release sums of a list."""
+
+    name: ClassVar[str] = "discover_items"
+    kind: ClassVar[str] = "item-catalog"
+    reads: ClassVar[Literal["sums", "local", "answers", "records"]] = "records"
+
+    epsilon: Rational
+    delta: Rational
+    cap: int
+    ids: Literal["text", "number"] = "text"
+
+    def __post_init__(self) -> None:
+        normalize(self)
+        require_choice(self.ids, "ids", ("text", "number"))
+
+    @property
+    def _selection(self) -> StabilitySelection:
+        return StabilitySelection.of(epsilon=self.epsilon, delta=self.delta)
+
+    def _described(self) -> dict[str, Any]:
+        return self.parameters
+
+    def _plan(self, public: Interactions) -> Plan:
+        bounded = cap_items(public.with_item_ids(self.ids), self.cap)
+        self._selection.check(bounded)
+        return Plan(
+            loss=self._selection.loss,
+            basis=self._selection.theorem,
+            subject="the ids of items that enough users hold",
+            caps=bounded.caps,
+            not_covered=("facts that would be true without this person's data",),
+            expected={"threshold": self._selection.threshold(self.cap)},
         )
-        charge.settle(release.id)
-    return release
+
+    def _draw(self, data: Interactions, plan: Plan) -> Parts:
+        bounded = cap_items(data.with_item_ids(self.ids), self.cap)
+        codes, users = self._selection.release(bounded)
+        return {"items": catalog_table(bounded.records, codes, users=users)}

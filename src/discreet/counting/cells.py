@@ -1,4 +1,4 @@
-"""Cells: what is counted, an item in a context; and what one user can change about the counts of all of them."""
+"""Cells: what is counted, an item in a context."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.counting.contexts import Context, contexts_of
 from discreet.data.interactions import Interactions
 from discreet.privacy.bounding import BoundedSums, require_catalog
+from discreet.privacy.choosing import Key, id_words, keyed_words, numbered
 from discreet.privacy.units import Unit
 
 __all__ = ["Cells", "Level"]
@@ -38,6 +39,8 @@ class Cells:
         Public.
     may_repeat
         Whether a user may have several records of one item; public policy.
+    people
+        A word for each user that follows from the user's id alone; from the codes where there are no ids.
     """
 
     user: NDArray[np.int32]
@@ -47,6 +50,7 @@ class Cells:
     n_items: int
     contexts: tuple[Context, ...]
     may_repeat: bool
+    people: NDArray[np.uint64] | None = None
 
     @classmethod
     def of(cls, data: Interactions, contexts: Sequence[Context | str] = ()) -> Cells:
@@ -64,7 +68,7 @@ class Cells:
         user, item = data.user, data.item
         if unknown.any():
             user, item, place = user[~unknown], item[~unknown], place[~unknown]
-        return cls(user, item, place, data.n_users, data.n_items, declared, data.may_repeat)
+        return cls(user, item, place, data.n_users, data.n_items, declared, data.may_repeat, id_words(data.users))
 
     @property
     def n_places(self) -> int:
@@ -89,6 +93,15 @@ class Cells:
         """The records under a mask that was made for each user alone."""
         chosen = np.flatnonzero(mask)
         return replace(self, user=self.user[chosen], item=self.item[chosen], place=self.place[chosen])
+
+    def words(self, rows: NDArray[np.integer], key: Key) -> NDArray[np.uint64]:
+        """A keyed hash of person, record and occurrence for all records of some users (``privacy.choosing``)."""
+        user = self.user[rows]
+        people = np.arange(self.n_users, dtype=np.uint64) if self.people is None else self.people
+        # Items and places are public, and records of one user that agree in both count alike.
+        cell = self.item[rows].astype(np.uint64) * np.uint64(self.n_places) + self.place[rows].astype(np.uint64)
+        words = keyed_words(key, [people[user], cell])
+        return numbered(user, words) if self.may_repeat else words
 
     def size(self, level: Level) -> int:
         """How many counts there are."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import shutil
-import tempfile
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,42 +13,44 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.counting.contexts import Context
-from discreet.counting.estimation import counts_of, expected_counts
-from discreet.counting.methods import settings_of, usual_method
+from discreet.counting.counts import CountMethod, PublicLists
+from discreet.counting.estimation import counts_of, expected_counts, require_counts
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.errors import ReleaseError, UsageError
+from discreet.errors import UsageError
+from discreet.models.recommender import Recommender
+from discreet.models.registry import create, names, registered, settings_of
+from discreet.models.released_model import ReleasedModel, require_named_catalog
+from discreet.privacy.method import Plan, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.recommender import Recommender
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from discreet.privacy.ledger import Ledger
+    from discreet.counting.cells import Cells
 
 __all__ = ["ContextPopularity"]
 
-DESCRIPTION = "model.json"
-
 
 @dataclass
-class ContextPopularity(Recommender):
+class ContextPopularity(ReleasedModel):
     """Items by their noisy counts, in all or in a context: "good places on a Tuesday", "films for men under 25".
 
     Parameters
     ----------
-    epsilon, delta
-        The budget; a delta only for ways to count that take one.
+    epsilon
+        The budget.
     cap
-        The most that one user weighs, in records, or the largest squared length for ways that bound lengths; public.
+        The most that one user weighs, as in ``ItemCounts``; public.
     contexts
         What to count by, with public values: ``"weekday"``, ``"device=phone,laptop"``, ``"age=<25,25-44,45+"``.
+    delta
+        0 for a pure guarantee; above 0 only for methods that take one.
     method
-        How to count, by its name in ``discreet.counting.METHODS``; weighted, or clipped where there is a delta, unless
-        given.
+        How to count, by its name on the command line.
     settings
-        Further settings of the way to count.
+        Further settings of that method.
 
     Attributes
     ----------
@@ -66,16 +65,16 @@ class ContextPopularity(Recommender):
 
     Privacy
     -------
-    What fitting spends and promises is what the way to count does; every list is post-processing of its release. A
-    list for one of the users leaves out what that user has touched, which nobody else's list shows: the guarantee is
-    joint. Recommendations for a context or a history use no records at all.
+    Spent and guaranteed is what the counting method spends and guarantees; every list is post-processing of its
+    release. A list for one of the users leaves out what that user has touched, which nobody else's list shows: the
+    guarantee is joint. Recommendations for a context or a history use no records at all.
 
     Notes
     -----
     An item's count in a context is noisier than it is large for most items, while its count in all is known well. The
     score is therefore the expected count (``discreet.counting.estimation``): the noisy one, drawn towards what it would
-    be if the context made no difference, as far as noise drowns it. All of it is computed from the release. Without a
-    context the score is the released count itself.
+    be if the context made no difference, the more the larger its noise is. All of it is computed from the release.
+    Without a context the score is the released count itself.
 
     Examples
     --------
@@ -88,28 +87,55 @@ class ContextPopularity(Recommender):
 
     name: ClassVar[str] = "context-popularity"
 
-    epsilon: Rational | None = None
-    cap: int | None = None
+    epsilon: Rational
+    cap: Rational | None = None
     contexts: Sequence[str] = ()
-    delta: Rational | None = None
-    method: str | None = None
+    delta: Rational = 0
+    method: str = "weighted"
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.contexts = (self.contexts,) if isinstance(self.contexts, str) else tuple(self.contexts)
+        self.epsilon, self.cap = self._counting.epsilon, getattr(self._counting, "cap", None)
+        self.delta = getattr(self._counting, "delta", 0)
+
+    @property
+    def _counting(self) -> CountMethod:
+        """The method that counts."""
+        given = {"cap": self.cap, "delta": self.delta or None}
+        return create(
+            self.method,
+            "counts",
+            epsilon=self.epsilon,
+            **{name: value for name, value in given.items() if value is not None},
+            **self.settings,
+        )
 
     @classmethod
     def of_release(cls, release: Release) -> Self:
         """The model of counts that are already public; it costs nothing."""
-        contexts, method = _contexts(release), release.parameters["method"]
-        given = {name: value for name, value in release.parameters.items() if name in settings_of(method)}
-        own = {name: given.pop(name, None) for name in ("epsilon", "cap", "delta")}
-        model = cls(contexts=[_written(context) for context in contexts], method=method, settings=given, **own)
+        contexts = release.parameters.get("declared") or [str(context) for context in _contexts(release)]
+        model = cls(contexts=contexts, **_settings(release.parameters))
         model._build(release)
-        model.records_ = None
+        model.release_, model.records_, model.guarantee_ = release, None, replace(release.guarantee, joint=True)
         return model
 
-    def config(self) -> dict[str, Any]:
-        settings = {name: getattr(self, name) for name in ("epsilon", "cap", "delta", "method")}
-        plain = {name: v if v is None or isinstance(v, int | str) else str(v) for name, v in settings.items()}
-        return {**plain, "contexts": list(self.contexts), "settings": dict(self.settings)}
+    # The release: that of the counting method
+
+    def _public(self, data: Interactions) -> PublicLists:
+        require_named_catalog(data, "recommendations")
+        return PublicLists.of(data, self.contexts)
+
+    def _plan(self, public: PublicLists) -> Plan:
+        plan = self._counting._plan(public)
+        # "contexts" are their values in every release of counts; here is how they were declared.
+        return replace(plan, joint=True, details={**plan.details, "declared": list(self.contexts)})
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Cells:
+        return self._counting._prepare(data, plan)
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        return self._counting._rounds(plan)
 
     # Using
 
@@ -145,7 +171,7 @@ class ContextPopularity(Recommender):
         known = {one.name: one for one in self.contexts_}
         for name in context:
             if name not in known:
-                has = f"It has {', '.join(known)}." if known else "It has none: count by one to have it."
+                has = f"It has {', '.join(known)}." if known else "It has none."
                 raise UsageError(f"these counts have no context {name!r}.", remedy=has)
         if not context:
             return counts_of(self.release_)[0]
@@ -156,75 +182,50 @@ class ContextPopularity(Recommender):
 
     # What a recommender fills in
 
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        if data.items.series.dtype == pl.Object:
-            raise UsageError("a released count names its item: ids must be numbers or text.")
-        method = usual_method(self.method, epsilon=self.epsilon, delta=self.delta, cap=self.cap, **self.settings)
-        self._build(method.release(data, contexts=self.contexts, ledger=ledger, allow_refuted=allow_refuted))
-
     def _build(self, release: Release) -> None:
-        self.contexts_ = _contexts(release)
         self.release_ = release
+        self.contexts_ = _contexts(release)
         _, self.expected_ = expected_counts(release)
         self.items_ = IdMap(release.table("counts")["item_id"], what="item")
-        self.guarantee_ = replace(release.guarantee, joint=True)
         self.popularity_ = self.scores({})
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         return np.tile(self.popularity_, (rows.indptr.size - 1, 1))
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Counts say how many, not how much they liked it."""
+        """Counts of users do not predict ratings."""
         return np.full(item.size, np.nan)
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         """Counts of single items do not say which go together."""
         return np.full((items.size, len(self.items_)), -np.inf)
 
-    # On disk: a release with the settings beside it
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the release and the settings: aside first, so that both are there or nothing is."""
-        self._require_fitted()
-        target = Path(folder)
-        if target.exists() and not overwrite:
-            raise ReleaseError(f"{target} is there already.", remedy="Choose another folder, or overwrite=True.")
-        text = json.dumps({"model": self.name, "config": self.config()}, indent=2, ensure_ascii=False)
-        try:
-            target.absolute().parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as aside:
-                made = self.release_.save(Path(aside) / "model")
-                (made / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
-                if target.exists():
-                    shutil.move(target, Path(aside) / "replaced")
-                shutil.move(made, target)
-        except OSError as error:
-            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
-        return target
-
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        path = Path(folder) / DESCRIPTION
-        try:
-            described = json.loads(path.read_text(encoding="utf-8"))
-            model = cls(**described["config"]) if described["model"] == cls.name else None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ReleaseError(f"{folder} holds no {cls.name} model: {error}.") from error
-        if model is None:
-            raise ReleaseError(f"{folder} holds {described['model']!r}, not {cls.name!r}.")
-        model._build(Release.load(folder))
-        model.records_ = None
-        return model
+        """Read a release and build the model from it; also from a folder of version 0.1."""
+        return cls.of_release(Release.load(folder))
+
+
+OWN = ("epsilon", "cap", "delta")
+"""Settings of a counting method that the model has itself."""
+
+
+def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the model that a release of counts is of; those of methods of version 0.1 may be lost."""
+    method = parameters["method"]
+    own = {name: parameters[name] for name in OWN if parameters.get(name) is not None}
+    if method not in names("counts"):
+        return {**own, "cap": parameters.get("norm_squared", parameters.get("cap"))}
+    known = settings_of(registered(method, "counts"))
+    given = {name: value for name, value in parameters.items() if name in known and name not in OWN}
+    return {**own, "method": method, "settings": parameters.get("settings", given)}
 
 
 def _contexts(release: Release) -> tuple[Context, ...]:
     """The contexts of a release of counts."""
-    if release.kind != "item-counts":
-        raise ReleaseError(f"a release of kind {release.kind!r} has no item counts.")
+    require_counts(release)
     if "edges" not in release.parts:
         return ()
-    return tuple(Context(name, tuple(values)) for name, values in release.parameters["contexts"].items())
-
-
-def _written(context: Context) -> str:
-    return f"{context.name}={','.join(context.values)}"
+    types = release.parameters.get("context_types", {})
+    values_of = release.parameters["contexts"].items()
+    return tuple(Context(name, tuple(values), kind=types.get(name)) for name, values in values_of)

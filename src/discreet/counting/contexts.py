@@ -2,7 +2,8 @@
 
 Which values a context has must be public: a table of the values that occur would tell that somebody has one. They are
 declared (``"device=phone,laptop"``), known to everybody (``"weekday"``), or part of the data's declared type (an Enum
-column). Records whose value is not among them are left out, each user's alone.
+column). Their type is declared with them: it says how the value of a record is read, each record's by itself. Records
+whose value is not among the declared ones are left out, each user's alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,15 +22,23 @@ from numpy.typing import NDArray
 
 from discreet.data.calendar import HOURS, WEEKDAYS, hour_of, weekday_of
 from discreet.data.interactions import Interactions
+from discreet.data.values import TYPES, ValueType, number_in, parsed, spelled, spelled_column, truth_in
 from discreet.errors import UsageError
 
-__all__ = ["Context", "as_written", "context_of", "contexts_of"]
+__all__ = ["TYPES_OF_TABLE", "Context", "context_of", "contexts_of"]
 
 CALENDAR = {"weekday": (WEEKDAYS, weekday_of), "hour": (HOURS, hour_of)}
 """Contexts that follow from the time of a record, unless the data have a column of that name."""
 
+TYPES_OF_TABLE = "the column types of the table that the contexts came in"
+"""Not covered by a promise about contexts whose values came in a table that its owner had given types."""
+
 MOST_CELLS = 2**31
 BLOCK = 2**16
+
+_TYPE_OF: dict[str, ValueType] = {kind: kind for kind in TYPES}
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
+_PADDED = re.compile(r"[+-]?0[0-9].*")
 
 
 @dataclass(frozen=True)
@@ -42,24 +53,45 @@ class Context:
         Its public values in order. Values like ``"<25"``, ``"25-44"`` and ``"45+"`` are bands of a number.
     of_user
         Whether it is a fact about the user, so that all records of a user have one value.
+    kind
+        The type of the values, which says how those of the records are read: "number" (1, 1.0 and "1.00" are the same),
+        "boolean" (True, "true" and "TRUE" are), "time" (ISO 8601; without a time zone it is UTC) or "text" (compared
+        letter by letter, without the blanks around it). Without one it follows from the declared values: numbers and
+        bands are numbers, unless one begins with 0 as in "007" or two are equal; true and false are booleans; dates
+        are times; anything else is text. A declared value that is not of the type is compared as text.
+    from_table
+        Whether the values of the records came in a table with column types of its own.
 
     Examples
     --------
     >>> context_of("age=<25,25-44,45+").values
     ('<25', '25-44', '45+')
+    >>> context_of("premium=true,false").kind, context_of("zip:text=1234,5678").kind
+    ('boolean', 'text')
     """
 
     name: str
     values: tuple[str, ...]
     of_user: bool = False
+    kind: ValueType | None = None
+    from_table: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.values:
             raise UsageError(f"the context {self.name!r} has no values.", remedy=_declare(self.name))
         if "" in self.values:
             raise UsageError(f"the context {self.name!r} has an empty value.", remedy=_declare(self.name))
-        if len(set(self.values)) != len(self.values):
+        if self.kind is None:
+            object.__setattr__(self, "kind", _kind_of(self.values))
+        if self.kind not in TYPES:
+            raise UsageError(f"there is no type {self.kind!r} of values.", remedy=f"Choose from {', '.join(TYPES)}.")
+        if len(self._place_of) != len(self.values):
             raise UsageError(f"the context {self.name!r} names a value twice.")
+
+    def __str__(self) -> str:
+        """The declaration that ``context_of`` reads."""
+        kind = "" if self.kind == _kind_of(self.values) else f":{self.kind}"
+        return f"{self.name}{kind}={','.join(self.values)}"
 
     def code(self, value: str) -> int:
         """Where a value stands in the list."""
@@ -68,6 +100,36 @@ class Context:
                 f"the context {self.name!r} has no value {value!r}.", remedy=f"Its values are {', '.join(self.values)}."
             )
         return self.values.index(value)
+
+    def place(self, text: str | None) -> int:
+        """Which declared value the value of a record is, as ``spelled`` writes it; −1 for none of them.
+
+        Examples
+        --------
+        >>> [context_of("age=<25,25+,unknown").place(text) for text in ("24.5", "30", "unknown", "x", None)]
+        [0, 1, 2, -1, -1]
+        """
+        if text is None:
+            return -1
+        found = self._place_of.get(self._meaning(text), -1)
+        if found < 0 and self._bands and (number := number_in(text)) is not None:
+            return next((place for place, (low, high) in self._bands.items() if low <= number < high), -1)
+        return found
+
+    def _meaning(self, text: str) -> tuple[str, Any]:
+        """What is compared: the value in the declared type, or the text where it has none there."""
+        assert self.kind is not None
+        value = parsed(text, self.kind)
+        return ("text", text) if value is None else (self.kind, value)
+
+    @cached_property
+    def _place_of(self) -> dict[tuple[str, Any], int]:
+        return {self._meaning(value): place for place, value in enumerate(self.values)}
+
+    @cached_property
+    def _bands(self) -> dict[int, tuple[Decimal, Decimal]]:
+        bands = {place: _band(value) for place, value in enumerate(self.values)}
+        return {place: band for place, band in bands.items() if band is not None and self.kind == "number"}
 
     @property
     def dtype(self) -> type[np.signedinteger[Any]]:
@@ -92,18 +154,27 @@ class Context:
 
 
 def context_of(text: str) -> Context:
-    """Read ``name=value,value,…`` or the name of a context that everybody knows, without data."""
-    name, separator, listed = text.partition("=")
-    name = name.strip()
+    """Read ``name=value,…``, ``name:type=value,…`` or the name of a context that everybody knows, without data."""
+    name, kind, listed = _declared(text)
     if not name:
         raise UsageError(f"{text!r} names no context.", remedy="Write for example weekday, or device=phone,laptop.")
-    if separator:
-        return Context(name, tuple(value.strip() for value in listed.split(",")))
+    if listed is not None:
+        return Context(name, tuple(value.strip() for value in listed.split(",")), kind=kind)
     if name in CALENDAR:
-        return Context(name, CALENDAR[name][0])
+        return Context(name, CALENDAR[name][0], kind="text")
     raise UsageError(
-        f"which values has the context {name!r}? Those that occur in the data are secret.", remedy=_declare(name)
+        f"the values of the context {name!r} are not declared; those that occur in the data are secret.",
+        remedy=_declare(name),
     )
+
+
+def _declared(text: str) -> tuple[str, ValueType | None, str | None]:
+    """Name, type and list of a declaration, as far as it has them."""
+    name, separator, listed = text.partition("=")
+    name = name.strip()
+    stem, _, suffix = name.rpartition(":")
+    kind = _TYPE_OF.get(suffix.strip()) if stem else None
+    return name if kind is None else stem.strip(), kind, listed if separator else None
 
 
 def contexts_of(given: Sequence[Context | str], data: Interactions) -> tuple[Context, ...]:
@@ -125,7 +196,8 @@ def contexts_of(given: Sequence[Context | str], data: Interactions) -> tuple[Con
 
 
 def _in(given: Context | str, data: Interactions) -> Context:
-    name = given.name if isinstance(given, Context) else given.partition("=")[0].strip()
+    name = given.name if isinstance(given, Context) else _declared(given)[0]
+    from_table = name in data.typed_columns
     if name in data.context.columns:
         values, of_user = _enumerated(data.context[name]), False
     elif data.user_table is not None and name in data.user_table.columns:
@@ -136,15 +208,15 @@ def _in(given: Context | str, data: Interactions) -> Context:
         raise _unknown(name, data)
     if values is None:
         context = context_of(given) if isinstance(given, str) else given
-        return Context(name, context.values, of_user)
-    every = Context(name, values, of_user)
+        return replace(context, of_user=of_user, from_table=from_table)
+    every = Context(name, values, of_user, kind="text", from_table=from_table)
     if isinstance(given, str) and "=" not in given:
         return every
     context = context_of(given) if isinstance(given, str) else given
     for value in context.values:
         if _band(value) is None:
             every.code(value)  # names it where it is none: no record could have it
-    return Context(name, context.values, of_user)
+    return replace(context, of_user=of_user, from_table=from_table)
 
 
 def _enumerated(column: pl.Series) -> tuple[str, ...] | None:
@@ -152,49 +224,54 @@ def _enumerated(column: pl.Series) -> tuple[str, ...] | None:
     return tuple(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else None
 
 
+def _kind_of(values: tuple[str, ...]) -> ValueType:
+    """The type of values that were declared without one; it follows from them alone, so it is as public as they are."""
+    numbers = [number_in(value) for value in values]
+    bands = any(_band(value) for value in values)
+    if bands or all(number is not None and not _PADDED.fullmatch(v) for number, v in zip(numbers, values, strict=True)):
+        known = [number for number in numbers if number is not None]
+        if len(set(known)) == len(known):
+            return "number"
+    if {truth_in(value) for value in values} >= {True, False}:
+        return "boolean"
+    if all(_DAY.fullmatch(value) and parsed(value, "time") for value in values):
+        return "time"
+    return "text"
+
+
 def _declare(name: str) -> str:
     return f'Declare all values: "{name}=first,second,third", or bands of a number: "{name}=<25,25-44,45+".'
 
 
 def _places(column: pl.Series, context: Context) -> NDArray[np.signedinteger[Any]]:
-    """Where each value stands: as it is written, or as a number in the first band that holds it.
-
-    Both are tried for every value alone. To decide by the type of the column would let one odd value of one user move
-    everybody's.
-    """
-    written = as_written(column)
-    declared = as_written(pl.Series(context.values, dtype=pl.String)).to_list()
-    codes = written.replace_strict(declared, list(range(len(declared))), default=-1, return_dtype=pl.Int32)
-    places = codes.fill_null(-1).to_numpy().astype(context.dtype)
-    bands = [_band(value) for value in context.values]
-    if any(bands):
-        numbers = written.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
-        for place, band in enumerate(bands):
-            if band is not None:
-                places[(numbers >= band[0]) & (numbers < band[1]) & (places < 0)] = place
-    return places
+    """Where each value stands; every distinct value is read once and by itself."""
+    if column.dtype.is_float() and context.kind == "number":
+        _refuse_rounded(column.dtype, context)
+    distinct = column.unique()
+    codes = pl.Series([context.place(text) for text in spelled_column(distinct)], dtype=pl.Int32)
+    return column.replace_strict(distinct, codes, return_dtype=pl.Int32).to_numpy().astype(context.dtype)
 
 
-def as_written(column: pl.Series) -> pl.Series:
-    """Values as text, each by itself: 1, 1.0 and "1.0" are all written "1", whatever the type of the column is.
+def _refuse_rounded(dtype: pl.DataType, context: Context) -> None:
+    """Refuse declared numbers that a column of this type can only hold rounded, together with their neighbors."""
+    width = np.float32 if dtype == pl.Float32 else np.float64
+    for value in context.values:
+        number = number_in(value)
+        if number is not None and number_in(spelled(width(value)) or "") != number:
+            raise UsageError(
+                f"the column {context.name!r} is {dtype}, which holds {value} only rounded.",
+                remedy="Give the column as text or as whole numbers.",
+            )
 
-    The type follows from everybody's values; one user's 2.5 among whole numbers must not change how the others' are
-    written.
-    """
-    if column.dtype == pl.Object:
-        column = pl.Series([None if value is None else str(value) for value in column], dtype=pl.String)
-    written = column.cast(pl.String, strict=False)
-    return written.str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "${1}")
 
-
-def _band(value: str) -> tuple[float, float] | None:
+def _band(value: str) -> tuple[Decimal, Decimal] | None:
     """The half-open range that a band of whole numbers stands for."""
-    if match := re.fullmatch(r"<\s*(\d+)", value):
-        return -math.inf, float(match[1])
-    if match := re.fullmatch(r"(\d+)\s*[-–]\s*(\d+)", value):
-        return float(match[1]), float(match[2]) + 1
-    if match := re.fullmatch(r"(\d+)\s*\+", value):
-        return float(match[1]), math.inf
+    if match := re.fullmatch(r"<\s*([0-9]{1,18})", value):
+        return Decimal("-Infinity"), Decimal(match[1])
+    if match := re.fullmatch(r"([0-9]{1,18})\s*[-–]\s*([0-9]{1,18})", value):
+        return Decimal(match[1]), Decimal(match[2]) + 1
+    if match := re.fullmatch(r"([0-9]{1,18})\s*\+", value):
+        return Decimal(match[1]), Decimal("Infinity")
     return None
 
 

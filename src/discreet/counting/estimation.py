@@ -1,45 +1,69 @@
-"""What noisy counts tell about the true ones: estimates from a release, which cost nothing.
+"""Estimates of the true counts from noisy ones, by empirical Bayes.
 
-The size of the noise is public, and a catalog has many counts: all of them together tell how true counts are spread,
-and that tells what each noisy count most likely stands for (empirical Bayes). Nothing here reads records; whoever
-holds a release can do it.
+The size of the noise is public, and a catalog has many counts: together they show how true counts are distributed, and
+with that what each noisy count most likely stands for. Nothing here reads records; whoever holds a release can do it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
+from discreet.privacy.method import Parts
 from discreet.privacy.release import Release
 
-__all__ = ["counts_of", "expected_counts", "expected_edges", "expected_items"]
+__all__ = [
+    "count_arrays",
+    "counts_of",
+    "expected_counts",
+    "expected_edges",
+    "expected_items",
+    "expected_of_parts",
+    "require_counts",
+]
+
+KINDS = ("item-counts", "context-popularity")
+"""Releases that hold counts."""
 
 CLEAR = 8.0
-"""Noisy counts of so many standard deviations are taken as they are: how true counts are spread hardly moves them."""
+"""Noisy counts above this many standard deviations are taken as they are: shrinkage hardly moves them."""
 
 LEAST = -8.0
-"""Noisy counts below this many standard deviations are no less likely to be nothing than this is."""
+"""Noisy counts below this many standard deviations are treated as if they were there."""
 
-ROUNDS = 100
+STEPS = 100
 
 Numbers = NDArray[np.float64]
 
 
+def require_counts(release: Release) -> None:
+    """Refuse a release of something else than item counts."""
+    if release.kind not in KINDS:
+        raise ReleaseError(f"a release of kind {release.kind!r} has no item counts.")
+
+
 def counts_of(release: Release) -> tuple[Numbers, Numbers | None]:
     """The counts of a release: of the items, and of the edges, one row an item, where there are contexts."""
-    if release.kind != "item-counts":
-        raise ReleaseError(f"a release of kind {release.kind!r} has no item counts.")
-    items = release.table("counts")["count"].to_numpy().astype(np.float64)
-    if "edges" not in release.parts:
+    require_counts(release)
+    return count_arrays(release.parts)
+
+
+def count_arrays(parts: Parts) -> tuple[Numbers, Numbers | None]:
+    """The same from the parts of a release."""
+    items = parts["counts"]["count"].to_numpy().astype(np.float64)  # type: ignore[call-overload, union-attr]
+    if "edges" not in parts:
         return items, None
-    return items, release.table("edges")["count"].to_numpy().astype(np.float64).reshape(items.size, -1)
+    return items, parts["edges"]["count"].to_numpy().astype(np.float64).reshape(items.size, -1)  # type: ignore[call-overload, union-attr]
 
 
 def expected_counts(release: Release) -> tuple[Numbers, Numbers | None]:
     """Expected true counts of a release: of the items, and of the edges, one row an item, where there are contexts.
 
-    Where a release does not say how large its noise is, or was finished already, its counts are as good as any.
+    Where a release does not say how large its noise is, or was finished already, the counts are as they are.
 
     Parameters
     ----------
@@ -49,29 +73,36 @@ def expected_counts(release: Release) -> tuple[Numbers, Numbers | None]:
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.counting import item_counts
+    >>> from discreet.counting import ItemCounts
     >>> films = dc.synthetic.films(users=300, items=40, seed=3)
-    >>> items, edges = expected_counts(item_counts(films, epsilon="1/10", cap=5))
+    >>> items, edges = expected_counts(ItemCounts(epsilon="1/10", cap=5).release(films))
     >>> bool((items > 0).all()), edges
     (True, None)
     """
-    items, edges = counts_of(release)
-    if "finish" in release.parameters or "noise_sd" not in release.parameters:
+    require_counts(release)
+    if "finish" in release.parameters:
+        return count_arrays(release.parts)
+    return expected_of_parts(release.parts, release.parameters)
+
+
+def expected_of_parts(parts: Parts, parameters: Mapping[str, Any]) -> tuple[Numbers, Numbers | None]:
+    """The same from the parts of a release and the figures about its noise."""
+    items, edges = count_arrays(parts)
+    if "noise_sd" not in parameters:
         return items, edges
     found, deviation = np.empty_like(items), np.empty_like(items)
-    for codes, word in _parts(release):
-        noise = float(release.parameters[f"{word}noise_sd"])
-        found[codes] = expected_items(items[codes], deviation=noise)
-        deviation[codes] = float(release.parameters.get(f"{word}edge_noise_sd", 0.0))
+    for codes, word in _parts_with_equal_noise(parts, items.size):
+        found[codes] = expected_items(items[codes], deviation=float(parameters[f"{word}noise_sd"]))
+        deviation[codes] = float(parameters.get(f"{word}edge_noise_sd", 0.0))
     return found, None if edges is None else expected_edges(edges, items=found, deviation=deviation[:, None])
 
 
-def _parts(release: Release) -> list[tuple[NDArray[np.bool_], str]]:
-    """Items that have noise of one size, and what its figures begin with."""
-    head = np.zeros(release.table("counts").height, dtype=bool)
-    if "head" not in release.parts:
+def _parts_with_equal_noise(parts: Parts, n_items: int) -> list[tuple[NDArray[np.bool_], str]]:
+    """Items that have noise of one size, and what its figures begin with; of version 0.1 a head may have its own."""
+    head = np.zeros(n_items, dtype=bool)
+    if "head" not in parts:
         return [(~head, "")]
-    head[release.array("head")] = True
+    head[parts["head"]] = True  # type: ignore[call-overload]
     return [(head, "head_"), (~head, "")]
 
 
@@ -122,7 +153,7 @@ def _spread(seen: Numbers, levels: Numbers) -> Numbers:
     different, times = np.unique(np.round(seen * 32) / 32, return_counts=True)
     likelihood = _likelihood(different, levels)
     spread = np.full(levels.size, 1 / levels.size)
-    for _ in range(ROUNDS if seen.size else 0):
+    for _ in range(STEPS if seen.size else 0):
         spread *= (times / (likelihood @ spread)) @ likelihood / seen.size
     return spread
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.counting.estimation import counts_of, expected_counts
-from discreet.counting.fusion import nonnegative, nonnegative_rows
+from discreet.common.arguments import require_choice
+from discreet.counting.consistency import nonnegative, nonnegative_rows
+from discreet.counting.estimation import count_arrays, expected_of_parts, require_counts
 from discreet.errors import ReleaseError, UsageError
+from discreet.privacy.method import Parts
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.release import Release
 
-__all__ = ["Finish", "FinishKind", "finish_counts", "finished"]
+__all__ = ["Finish", "FinishKind", "finish_counts", "finished_parts"]
 
 FinishKind = Literal["nonnegative", "expected"]
 
@@ -30,21 +33,22 @@ class Finish:
         item's. "expected": what each count most likely stands for, given all of them and the size of the noise.
     total
         For "nonnegative": what the counts of all items are to add up to. It must be public or released: **a total that
-        was looked up in the records would be told by the counts.**
+        was computed from the records would be released with the counts.**
     """
 
     kind: FinishKind
-    total: float | None = None
+    total: Rational | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(FinishKind):
-            raise UsageError(f"finish={self.kind!r}?", remedy=f"Choose from: {', '.join(get_args(FinishKind))}.")
-        if self.total is not None and self.kind != "nonnegative":
-            raise UsageError("a total goes with nonnegative counts.", remedy="Leave it out.")
+        require_choice(self.kind, "finish", get_args(FinishKind))
+        if self.total is not None:
+            if self.kind != "nonnegative":
+                raise UsageError("a total goes with nonnegative counts.", remedy="Leave it out.")
+            object.__setattr__(self, "total", float(as_positive(self.total, "total")))
 
-    @classmethod
-    def of(cls, kind: FinishKind, *, total: Rational | None = None) -> Finish:
-        return cls(kind, None if total is None else float(as_positive(total, "total")))
+    def to_json(self) -> dict[str, Any]:
+        """As in the parameters of a release."""
+        return {"kind": self.kind} | ({} if self.total is None else {"total": self.total})
 
 
 def finish_counts(release: Release, kind: FinishKind, *, total: Rational | None = None) -> Release:
@@ -62,27 +66,31 @@ def finish_counts(release: Release, kind: FinishKind, *, total: Rational | None 
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.counting import item_counts
+    >>> from discreet.counting import ItemCounts
     >>> shop = dc.Interactions([("ann", "tea"), ("ann", "rum"), ("bob", "tea")], items=["tea", "rum", "gin"])
-    >>> tidy = finish_counts(item_counts(shop, epsilon="1/10", cap=10), "nonnegative", total=300)
+    >>> tidy = finish_counts(ItemCounts(epsilon="1/10", cap=10).release(shop), "nonnegative", total=300)
     >>> round(tidy.table("counts")["count"].sum()), tidy.table("counts")["count"].min() >= 0
     (300, True)
     """
-    return finished(release, Finish.of(kind, total=total), finished_from=release.id)
-
-
-def finished(release: Release, finish: Finish, **parameters: Any) -> Release:
-    """The release with finished counts, which its parameters say."""
-    items, edges = counts_of(release)
+    require_counts(release)
     if "finish" in release.parameters:
         raise ReleaseError("these counts are finished already.", remedy="Finish the release that they came from.")
-    items, edges = expected_counts(release) if finish.kind == "expected" else _nonnegative(items, edges, finish.total)
-    parts = {**release.parts, "counts": release.table("counts").with_columns(count=items)}
-    if edges is not None:
-        parts["edges"] = release.table("edges").with_columns(count=edges.ravel())
-    done = {"kind": finish.kind} | ({} if finish.total is None else {"total": finish.total})
+    parameters = {**release.parameters, "finish": Finish(kind, total).to_json(), "finished_from": release.id}
     # Replaced, not made anew: what was made in the sandbox of an audit stays there.
-    return replace(release, parameters={**release.parameters, "finish": done, **parameters}, parts=parts, id="")
+    return replace(release, parameters=parameters, parts=finished_parts(release.parts, parameters), id="")
+
+
+def finished_parts(parts: Parts, parameters: Mapping[str, Any]) -> Parts:
+    """The parts of a release of counts, finished as its parameters say."""
+    finish = parameters["finish"]
+    if finish["kind"] == "expected":
+        items, edges = expected_of_parts(parts, parameters)
+    else:
+        items, edges = _nonnegative(*count_arrays(parts), finish.get("total"))
+    done = {**parts, "counts": parts["counts"].with_columns(count=items)}  # type: ignore[union-attr]
+    if edges is not None:
+        done["edges"] = parts["edges"].with_columns(count=edges.ravel())  # type: ignore[union-attr]
+    return done
 
 
 def _nonnegative(

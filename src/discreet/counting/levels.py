@@ -1,21 +1,21 @@
-"""What ways of counting share: the two lists, items and edges, and what each of them may spend."""
+"""The two lists of counts, items and edges: how they are bounded, what each may spend, what noise leaves of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells, Level
-from discreet.counting.counts import Counted
-from discreet.counting.fusion import fuse, fused_variances
-from discreet.errors import UsageError
+from discreet.counting.consistency import consistent, consistent_variances
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
+from discreet.privacy.budget import Budget
+from discreet.privacy.mechanisms import AdditiveMechanism, LaplaceMechanism
+from discreet.privacy.method import Round
 from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.weighing import (
     GRID_BITS,
@@ -27,62 +27,38 @@ from discreet.privacy.weighing import (
 )
 
 __all__ = [
-    "apart",
-    "as_share",
+    "PREFIX",
     "clipped",
+    "consistent_lists",
+    "consistent_noise",
     "expected_noise",
-    "fused",
-    "fused_noise",
-    "level_mechanisms",
-    "loss_of",
-    "part_of",
-    "side_by_side",
+    "level_budgets",
+    "noisy_lists",
     "weighed",
-    "without_records",
+    "within",
 ]
 
-Sums = Callable[[Level], BoundedSums]
+Lists = dict[Level, NDArray[np.float64]]
 
 PREFIX: Mapping[Level, str] = {"items": "", "edges": "edge_"}
 """What the figures of a level are called: ``noise_sd`` and ``edge_noise_sd``."""
 
 
-def as_share(value: Rational, name: str) -> Fraction:
-    """A share of a budget that leaves something for the rest."""
-    share = as_fraction(value, name)
-    if not 0 < share < 1:
-        raise UsageError(f"{name} = {value} must be between 0 and 1.")
-    return share
-
-
-def loss_of(epsilon: Fraction, delta: Fraction | None) -> Loss:
-    """What a budget allows: ε itself, or with a delta the largest zCDP loss that keeps (ε, δ)."""
-    return Pure(epsilon) if delta is None else Concentrated(rho_for(epsilon, delta))
-
-
-def part_of(loss: Loss, share: Fraction) -> AdditiveMechanism:
-    """The mechanism that spends a share of a pure or of a concentrated loss."""
-    if isinstance(loss, Pure):
-        return LaplaceMechanism(loss.epsilon * share)
-    if isinstance(loss, Concentrated):
-        return GaussianMechanism(loss.rho * share)
-    raise UsageError(f"counts are not released under a {loss.kind} loss.")
-
-
-def level_mechanisms(cells: Cells, loss: Loss, item_share: Fraction) -> dict[Level, AdditiveMechanism]:
-    """What releases items and what releases edges; without contexts there are items only, with the whole budget."""
+def level_budgets(cells: Cells, budget: Budget, item_share: Rational) -> dict[Level, Budget]:
+    """What items and edges may spend; without contexts there are items only, with the whole budget."""
     if not cells.contexts:
-        return {"items": part_of(loss, Fraction(1))}
-    return {"items": part_of(loss, item_share), "edges": part_of(loss, 1 - item_share)}
+        return {"items": budget}
+    return {"items": budget.part(item_share), "edges": budget.part(1 - as_fraction(item_share))}
 
 
 # Sums that carry what one user can change
 
 
-def without_records(cells: Cells) -> Cells:
-    """The public shape of the cells alone."""
-    nothing = np.zeros(0, dtype=np.int32)
-    return Cells(nothing, nothing, nothing, 0, cells.n_items, cells.contexts, cells.may_repeat)
+def within(cells: Cells, level: Level, cap: Rational, norm: int, *, bits: int = GRID_BITS) -> BoundedSums:
+    """Counts in which one user weighs at most ``cap``: in all (norm 1), or in squared length (norm 2)."""
+    if norm == 1:
+        return weighed(cells, level, int(as_fraction(cap)), bits=bits)
+    return clipped(cells, level, as_fraction(cap), bits=bits)
 
 
 def weighed(cells: Cells, level: Level, cap: int, *, bits: int = GRID_BITS) -> BoundedSums:
@@ -105,10 +81,12 @@ def clipped(cells: Cells, level: Level, norm_squared: Fraction, *, bits: int = G
 # What to expect
 
 
-def expected_noise(mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums) -> dict[str, float]:
+def expected_noise(
+    mechanisms: Mapping[Level, AdditiveMechanism], sums: Callable[[Level], BoundedSums]
+) -> dict[str, float]:
     """Scale, standard deviation and 95 % half-width of the noise on one count, in records, for each level.
 
-    Asks first whether such noise can be drawn.
+    Refuses noise that cannot be drawn.
     """
     expected = {}
     for level, mechanism in mechanisms.items():
@@ -124,17 +102,17 @@ def expected_noise(mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums) ->
     return expected
 
 
-def fused_noise(cells: Cells, mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums) -> dict[str, float]:
-    """As ``expected_noise``, for counts that will be fused: what is left of the noise then.
+def consistent_noise(cells: Cells, drawn: Mapping[str, float]) -> dict[str, float]:
+    """What is left of noise as ``expected_noise`` describes it after ``consistent_lists``.
 
     Half-widths shrink as standard deviations do. That is on the safe side: sums of several noises have lighter tails
     than one of them.
     """
-    expected = expected_noise(mechanisms, sums)
-    if "edges" not in mechanisms:
+    expected = dict(drawn)
+    if "edge_noise_sd" not in expected:
         return expected
     before = {level: expected[f"{word}noise_sd"] for level, word in PREFIX.items()}
-    after = fused_variances(cells.n_places, item_variance=before["items"] ** 2, edge_variance=before["edges"] ** 2)
+    after = consistent_variances(cells.n_places, item_variance=before["items"] ** 2, edge_variance=before["edges"] ** 2)
     for (level, word), variance in zip(PREFIX.items(), after, strict=True):
         expected[f"{word}noise_sd"] = math.sqrt(variance)
         expected[f"{word}noise_95"] *= math.sqrt(variance) / before[level]
@@ -144,36 +122,48 @@ def fused_noise(cells: Cells, mechanisms: Mapping[Level, AdditiveMechanism], sum
 # Counts with noise
 
 
-def fused(cells: Cells, mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums) -> Counted:
-    """Noisy counts of each level, made consistent with each other. Charge the ledger first."""
-    noisy, variance = _drawn(mechanisms, sums)
-    counted = side_by_side(cells, noisy)
-    if counted.edges is None:
-        return counted
-    both = {"item_variance": variance["items"], "edge_variance": variance["edges"]}
-    return Counted(*fuse(counted.items, counted.edges, **both))
+def noisy_lists(
+    public: Cells,
+    mechanisms: Mapping[Level, AdditiveMechanism],
+    sums: Callable[[Any, Level], BoundedSums],
+    prepare: Callable[[Cells], Any] = lambda records: records,
+) -> Generator[Round, Any, Lists]:
+    """One round for the lists of all levels; the noisy counts in records.
+
+    Parameters
+    ----------
+    public
+        The shape of the cells, without records.
+    sums
+        The bounded counts of some users' prepared records.
+    prepare
+        What both lists are made from: each user's records, chosen or weighed for this user alone.
+    """
+
+    def both(records: Cells) -> tuple[BoundedSums, ...]:
+        prepared = prepare(records)
+        return tuple(sums(prepared, level) for level in mechanisms)
+
+    released = yield Round(both, tuple(mechanisms.values()))
+    steps = [float(one.step) for one in both(public)]
+    lists = zip(mechanisms, released, steps, strict=True)
+    return {level: values.astype(np.float64) * step for level, values, step in lists}
 
 
-def apart(cells: Cells, mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums) -> Counted:
-    """Noisy counts of each level as they were drawn: items and edges need not agree. Charge the ledger first."""
-    noisy, _ = _drawn(mechanisms, sums)
-    return side_by_side(cells, noisy)
-
-
-def side_by_side(cells: Cells, noisy: Mapping[Level, NDArray[np.float64]]) -> Counted:
-    """Counts of both levels in the shape of a release: edges with one row an item."""
-    edges = noisy.get("edges")
-    return Counted(noisy["items"], None if edges is None else edges.reshape(cells.n_items, cells.n_places))
-
-
-def _drawn(
-    mechanisms: Mapping[Level, AdditiveMechanism], sums: Sums
-) -> tuple[dict[Level, NDArray[np.float64]], dict[Level, float]]:
-    """For each level noisy counts in units of records, and the variance of their noise."""
-    noisy: dict[Level, NDArray[np.float64]] = {}
-    variance: dict[Level, float] = {}
-    for level, mechanism in mechanisms.items():
-        exact = sums(level)
-        noisy[level] = mechanism.release(exact).astype(np.float64) * float(exact.step)
-        variance[level] = mechanism.standard_deviation(exact) ** 2
-    return noisy, variance
+def consistent_lists(
+    public: Cells,
+    mechanisms: Mapping[Level, AdditiveMechanism],
+    sums: Callable[[Cells, Level], BoundedSums],
+    noisy: Lists,
+) -> Lists:
+    """Noisy counts of both levels that agree with each other: post-processing."""
+    if "edges" not in noisy:
+        return noisy
+    variance = {level: one.standard_deviation(sums(public, level)) ** 2 for level, one in mechanisms.items()}
+    items, edges = consistent(
+        noisy["items"],
+        noisy["edges"].reshape(public.n_items, public.n_places),
+        item_variance=variance["items"],
+        edge_variance=variance["edges"],
+    )
+    return {"items": items, "edges": edges}

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.common.arguments import require_whole
+from discreet.counting.estimation import require_counts
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.release import Release
 
-__all__ = ["also", "check_k", "top"]
+__all__ = ["bought_together", "check_k", "top"]
 
 
 def top(release: Release, k: int = 10, *, by_context: bool = False) -> pl.DataFrame:
@@ -24,8 +26,7 @@ def top(release: Release, k: int = 10, *, by_context: bool = False) -> pl.DataFr
     by_context
         One list for each combination of the values of the contexts, instead of one for all.
     """
-    if release.kind != "item-counts":
-        raise ReleaseError(f"a release of kind {release.kind!r} has no item counts.")
+    require_counts(release)
     counts = release.table("counts")
     check_k(k, counts.height)
     if by_context:
@@ -38,7 +39,7 @@ def top(release: Release, k: int = 10, *, by_context: bool = False) -> pl.DataFr
     return best.with_columns(pl.Series("rank", np.arange(1, k + 1)))
 
 
-def also(release: Release, item: Any, k: int = 10) -> pl.DataFrame:
+def bought_together(release: Release, item: Any, k: int = 10) -> pl.DataFrame:
     """What users who touched an item also touched, most of them first. Post-processing: it costs nothing.
 
     ``count`` is the released weighted number of users of both; ``share`` is its ratio to that of the item itself, from
@@ -63,8 +64,7 @@ def also(release: Release, item: Any, k: int = 10) -> pl.DataFrame:
 
 
 def check_k(k: int, n_items: int | None) -> None:
-    """Refuse a number of items that cannot be."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise UsageError(f"k = {k!r} must be a whole number, at least 1.")
+    """Refuse a number of items that is not from 1 to the size of the catalog."""
+    require_whole(k, "k")
     if n_items is not None and k > n_items:
-        raise UsageError(f"the {k} best of {n_items} items?", remedy="Ask for fewer.")
+        raise UsageError(f"k must be between 1 and the number of items ({n_items:,}), got {k:,}.")

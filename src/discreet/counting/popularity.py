@@ -1,38 +1,38 @@
-"""A first look at what is popular, paid for like everything else: what later steps may lean on."""
+"""A noisy popularity of items, released before something that depends on it."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
-from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells
-from discreet.counting.levels import clipped, weighed
+from discreet.counting.levels import within
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.losses import Concentrated, Loss
-from discreet.privacy.mechanisms import AdditiveMechanism
+from discreet.privacy.budget import Budget
+from discreet.privacy.method import Round
 
-__all__ = ["head_of", "popularity_sums", "released_popularity", "smoothed"]
+__all__ = ["head_of", "noisy_popularity", "of_items", "popularity_sums", "smoothed"]
 
 
-def popularity_sums(cells: Cells, first: int, loss: Loss) -> BoundedSums:
-    """Item counts in which each user weighs ``first`` records; of that squared length where noise will be Gaussian.
+def popularity_sums(cells: Cells, first: int, norm: int) -> BoundedSums:
+    """Item counts in which each user weighs ``first`` records; of that squared length for norm 2.
 
-    Weighing has the mean of drawing so many records, and none of its variance.
+    Weighing has the mean of drawing ``first`` records, and none of its variance.
     """
-    look = (
-        clipped(cells, "items", Fraction(first)) if isinstance(loss, Concentrated) else weighed(cells, "items", first)
-    )
-    return replace(look, caps=tuple(f"for a first look at popularity {phrase}" for phrase in look.caps))
+    sums = within(cells, "items", first, norm)
+    return replace(sums, caps=tuple(f"for the popularity {phrase}" for phrase in sums.caps))
 
 
-def released_popularity(cells: Cells, first: int, loss: Loss, mechanism: AdditiveMechanism) -> NDArray[np.float64]:
-    """Noisy popularity. Charge the ledger first."""
-    sums = popularity_sums(cells, first, loss)
-    return mechanism.release(sums).astype(np.float64) * float(sums.step)
+def noisy_popularity(public: Cells, first: int, budget: Budget) -> Generator[Round, Any, NDArray[np.float64]]:
+    """A round that releases the popularity, in records."""
+    released = yield Round(partial(popularity_sums, first=first, norm=budget.norm), budget.for_sums())
+    return released.astype(np.float64) * float(popularity_sums(public, first, budget.norm).step)
 
 
 def smoothed(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,5 +50,14 @@ def smoothed(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
 def head_of(popularity: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Codes of the ``size`` most popular items in the order of the catalog; ties go to the earlier item."""
     if not 1 <= size <= popularity.size:
-        raise UsageError(f"a head of {size} out of {popularity.size} items?")
+        raise UsageError(f"the head must have between 1 and {popularity.size:,} items, got {size!r}.")
     return np.sort(np.argsort(-popularity, kind="stable")[:size])
+
+
+def of_items(cells: Cells, codes: NDArray[np.int64]) -> Cells:
+    """The records of some items, given in the order of the catalog, as cells of a catalog of these alone."""
+    place = np.full(cells.n_items, -1, dtype=np.int32)
+    place[codes] = np.arange(codes.size, dtype=np.int32)
+    item = place[cells.item]
+    kept = item >= 0
+    return replace(cells, user=cells.user[kept], item=item[kept], place=cells.place[kept], n_items=codes.size)

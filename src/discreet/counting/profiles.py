@@ -1,4 +1,4 @@
-"""An assumed popularity of items, and what noisy counts of it would be worth: estimates that read no records."""
+"""An assumed popularity of items, and the expected error and precision of noisy counts of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 
-__all__ = ["Law", "Outlook", "Profile", "expected_precision", "level_where", "survival"]
+__all__ = ["Expectation", "Law", "Profile", "expected_precision", "level_where", "survival"]
 
 Numbers = NDArray[np.float64]
 Law = Literal["laplace", "gaussian", "gumbel"]
@@ -20,7 +20,7 @@ Law = Literal["laplace", "gaussian", "gumbel"]
 
 @dataclass(frozen=True)
 class Profile:
-    """An assumed popularity of items: what an estimate is worked out for, as nothing of the records may be looked at.
+    """An assumed popularity of items, which estimates are for: they may not read the records.
 
     Everybody touches the item at place r with probability 1 − exp(−λ·r^(−exponent)), one item whatever the others, with
     the λ for which that makes as many items as are assumed. Contexts are equally frequent and change nothing about what
@@ -48,7 +48,8 @@ class Profile:
     def __post_init__(self) -> None:
         if self.users < 1 or self.records < 1 or not 0 <= self.exponent <= 10:
             raise UsageError(
-                f"{self} is no profile.", remedy="Assume at least one user and record, and an exponent from 0 to 10."
+                "a profile needs users and records from 1 and an exponent from 0 to 10, "
+                f"got users={self.users}, records={self.records}, exponent={self.exponent}."
             )
 
     def counts(self, n_items: int) -> Numbers:
@@ -71,7 +72,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Expectation:
     """What is expected to be counted of each item, the most popular first, before there is noise on it.
 
     Parameters
@@ -79,11 +80,11 @@ class Outlook:
     counted
         The expected count.
     chance
-        Where a first look decides how much of an item is counted: how likely it is ``counted``.
+        Where a noisy popularity decides how much of an item is counted: how likely it is ``counted``.
     otherwise
         What is counted of it if not.
     variance
-        What chance adds to the count beside that, squared.
+        The variance of the count that is not noise.
     deviation
         Standard deviations of the noise, where they are not the same for all items.
     """

@@ -1,6 +1,7 @@
-"""Choosing at most so many records of each user: at random, or those of the items with the highest public scores.
+"""A bounded number of records of each user: chosen at random, or by the highest public scores of their items.
 
-Every user is treated alone, given public values (``docs/proofs/counting.md``, Theorem 1).
+Every user is treated alone, given public values and a fresh key (``docs/proofs/counting.md``, Theorem 1). With one key
+the choice for all users is that for any parts of them.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells
 from discreet.privacy import entropy
+from discreet.privacy.choosing import Key
 
-__all__ = ["best_records", "random_records"]
+__all__ = ["best_records", "fresh_key", "random_records"]
 
-MOST_WORDS = 2**22
-"""Random words that are drawn at a time: 32 MB."""
+MOST_RECORDS = 2**22
+"""Records that are hashed at a time: some 100 MB of words."""
 
 
-def random_records(cells: Cells, cap: int) -> NDArray[np.bool_]:
+def fresh_key() -> Key:
+    """A new key for one choice of records of all users."""
+    return entropy.bounding_key()
+
+
+def random_records(cells: Cells, cap: int, key: Key | None = None) -> NDArray[np.bool_]:
     """Mask of a uniform choice of ``cap`` records of each user; all of those who have no more.
 
     Examples
@@ -28,21 +35,18 @@ def random_records(cells: Cells, cap: int) -> NDArray[np.bool_]:
     >>> int(random_records(cells, 2).sum())
     2
     """
-    from discreet.counting.sampling_kernels import choose_uniform
-
-    kept = _uncrowded(cells, cap)
-    for users, words in _blocks(cells, cap):
-        choose_uniform(cells.starts, users, cap, words, kept)
-    return kept
+    return best_records(cells, cap, np.zeros(cells.n_items, dtype=np.int64), key)
 
 
-def best_records(cells: Cells, cap: int, score: NDArray[np.int64]) -> NDArray[np.bool_]:
+def best_records(cells: Cells, cap: int, score: NDArray[np.int64], key: Key | None = None) -> NDArray[np.bool_]:
     """Mask of the ``cap`` records of each user whose items have the highest scores, ties uniformly at random.
 
     Parameters
     ----------
     score
         One whole number an item; public or released.
+    key
+        What decides among equal scores; a fresh one unless given.
 
     Examples
     --------
@@ -52,25 +56,25 @@ def best_records(cells: Cells, cap: int, score: NDArray[np.int64]) -> NDArray[np
     """
     from discreet.counting.sampling_kernels import choose_best
 
-    kept = _uncrowded(cells, cap)
-    for users, words in _blocks(cells, cap):
-        choose_best(cells.starts, users, cap, cells.item, score, words, kept)
+    key = fresh_key() if key is None else key
+    kept = np.repeat(cells.records_per_user <= cap, cells.records_per_user)
+    for rows, starts in _blocks(cells, cap):
+        chosen = np.zeros(rows.size, dtype=np.bool_)
+        choose_best(starts, cap, score[cells.item[rows]], cells.words(rows, key), chosen)
+        kept[rows] = chosen
     return kept
 
 
-def _uncrowded(cells: Cells, cap: int) -> NDArray[np.bool_]:
-    """Records of users who have no more than the cap."""
-    return np.repeat(cells.records_per_user <= cap, cells.records_per_user)
-
-
-def _blocks(cells: Cells, cap: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-    """Users with more records than the cap, some at a time, with as many random words as their choices can need."""
+def _blocks(cells: Cells, cap: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Records of users with more than the cap, some users at a time, and where each user's begin among them."""
     crowded = np.flatnonzero(cells.records_per_user > cap)
-    need = np.minimum(cap, cells.records_per_user[crowded] - cap)
-    before = np.concatenate([[0], np.cumsum(need)])
+    sizes = cells.records_per_user[crowded]
+    before = np.concatenate([[0], np.cumsum(sizes)])
     first = 0
     while first < crowded.size:
-        # At least one user, however many words that takes: never more than half a word for each record.
-        last = max(first + 1, int(np.searchsorted(before, before[first] + MOST_WORDS, side="right")) - 1)
-        yield crowded[first:last], entropy.random_words(int(before[last] - before[first]))
+        # At least one user, however many records that takes.
+        last = max(first + 1, int(np.searchsorted(before, before[first] + MOST_RECORDS, side="right")) - 1)
+        starts = before[first : last + 1] - before[first]
+        shift = cells.starts[crowded[first:last]] - starts[:-1]
+        yield np.arange(starts[-1]) + np.repeat(shift, sizes[first:last]), starts
         first = last

@@ -14,6 +14,10 @@ from typing import Any
 
 import polars as pl
 
+from discreet.common.arrow import read_arrow
+from discreet.common.foreign import foreign_errors
+from discreet.common.plain_json import read_json
+from discreet.common.replacing import Kind, place_for, strangers
 from discreet.errors import ReleaseError
 
 __all__ = ["read_state", "table_as_bytes", "table_of_bytes", "write_state"]
@@ -23,38 +27,44 @@ FORMAT = "discreet-stream"
 VERSION = 1
 WARNING = "This folder holds raw records of people. It is as secret as they are."
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+TABLE = re.compile(r"[a-z]+-[0-9a-f]{32}\.arrow")
+LEFTOVER = re.compile(r"\.state\.json\.[0-9a-f]{32}")
 
 
 def write_state(folder: Path, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Path:
-    """Write tables under fresh names, then the file that names them; a state that was there stays until that moment."""
-    before: set[Path] = set()
-    try:
-        if folder.exists():
-            if any(folder.iterdir()) and not (folder / STATE).is_file():
-                raise ReleaseError(f"{folder} is there already and is no state of a stream.", remedy="Choose another.")
-            before = {path for path in folder.iterdir() if path.suffix == ".arrow"}
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(PRIVATE_FOLDER)
+    """Write tables and the file that names them into a folder; a state that was there is replaced in one step."""
+
+    def make(made: Path) -> None:
+        made.mkdir(mode=PRIVATE_FOLDER)
         named = {}
         for name, table in tables.items():
             data, file = table_as_bytes(table), f"{name}-{uuid.uuid4().hex}.arrow"
-            _write(folder / file, data)
+            _write(made / file, data)
             named[name] = {"file": file, "sha256": hashlib.sha256(data).hexdigest()}
         state = {"format": FORMAT, "version": VERSION, "warning": WARNING, **facts, "tables": named}
-        aside = folder / f".{STATE}.{uuid.uuid4().hex}"
-        _write(aside, (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode())
-        aside.replace(folder / STATE)
-        for path in before:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise ReleaseError(f"cannot write {folder}: {error.strerror or error}.") from error
-    return folder
+        _write(made / STATE, (json.dumps(state, indent=2, ensure_ascii=False) + "\n").encode())
+
+    return place_for(folder, STREAM, overwrite=True).put(make)
+
+
+def _foreign(folder: Path) -> str | None:
+    """Why a folder is not wholly the state of a stream; states that a crash interrupted may have left files."""
+    try:
+        if read_json(folder / STATE)["format"] != FORMAT:
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"it has no {STATE} of a stream"
+    left = [path.name for path in folder.iterdir() if TABLE.fullmatch(path.name) or LEFTOVER.fullmatch(path.name)]
+    return strangers(folder, [STATE, *left])
+
+
+STREAM = Kind("state of a stream", _foreign)
 
 
 def read_state(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """The facts and tables of a state, each table checked against its SHA-256."""
     try:
-        facts = json.loads((folder / STATE).read_bytes())
+        facts = read_json(folder / STATE)
     except OSError as error:
         raise ReleaseError(f"{folder} is no state of a stream: {error.strerror}.") from None
     except ValueError as error:
@@ -63,10 +73,12 @@ def read_state(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
         raise ReleaseError(f"{folder / STATE} is no state of a stream.")
     if not isinstance(facts.get("version"), int) or facts["version"] > VERSION:
         raise ReleaseError(f"{folder} is of version {facts.get('version')!r}.", remedy="Install a newer discreet.")
-    tables = {}
-    for name, described in facts.get("tables", {}).items():
+    named, tables = facts.get("tables", {}), {}
+    if not isinstance(named, dict) or not all(isinstance(described, dict) for described in named.values()):
+        raise ReleaseError(f"{folder / STATE} is damaged: it does not name its tables.")
+    for name, described in named.items():
         file = str(described.get("file", ""))
-        if not re.fullmatch(r"[a-z]+-[0-9a-f]{32}\.arrow", file):
+        if not TABLE.fullmatch(file):
             raise ReleaseError(f"{folder / STATE} names no usable file for {name!r}.")
         try:
             data = (folder / file).read_bytes()
@@ -74,7 +86,8 @@ def read_state(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
             raise ReleaseError(f"{folder / file} cannot be read: {error.strerror}.") from None
         if hashlib.sha256(data).hexdigest() != described.get("sha256"):
             raise ReleaseError(f"{folder / file} is damaged or was changed.")
-        tables[name] = table_of_bytes(data)
+        with foreign_errors(lambda words, file=file: ReleaseError(f"{folder / file} cannot be understood: {words}.")):
+            tables[name] = table_of_bytes(data)
     return facts, tables
 
 
@@ -87,7 +100,7 @@ def table_as_bytes(table: pl.DataFrame) -> bytes:
 
 def table_of_bytes(data: bytes) -> pl.DataFrame:
     """The inverse of ``table_as_bytes``."""
-    return pl.read_ipc(io.BytesIO(data))
+    return read_arrow(data)
 
 
 def _write(path: Path, data: bytes) -> None:

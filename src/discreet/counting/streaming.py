@@ -7,22 +7,26 @@ P. Efraimidis, P. Spirakis: Weighted random sampling with a reservoir. Informati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
 
-from discreet.counting.contexts import as_written
+from discreet.common.foreign import foreign_errors
 from discreet.counting.stream_folder import read_state, table_as_bytes, table_of_bytes, write_state
+from discreet.data.fingerprints import read_from_stream
+from discreet.data.id_forms import IdKinds
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.data.side_tables import side_table
+from discreet.data.values import spelled_column
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import check_cap
+from discreet.privacy.choosing import column_words, keyed_words, numbered
 from discreet.privacy.release import Release
 
 __all__ = ["StreamingBound"]
@@ -54,6 +58,9 @@ class StreamingBound:
         The public rating scale, as for ``Interactions``.
     duplicates
         "keep": every record counts (visits, plays). "last": a record of an item that is held already takes its place.
+    ids
+        The declared type of the ids, as for ``Interactions``. Without it, a batch whose ids are of another type than
+        those before is refused.
     name
         What to call the records in messages and in the ledger.
 
@@ -66,17 +73,19 @@ class StreamingBound:
 
     The ledger therefore keeps **one account for a stream**. ``records()`` has a fingerprint of its own at every
     moment, and remembers the stream that it was cut from: open an account for it once, and everything that is released
-    later is charged there. Data about the same people that did not come through this stream must be linked
+    later is charged there. A record that comes can push another one out, so promises about single records are refused,
+    with a ledger and without one. Data about the same people that did not come through this stream must be linked
     (``ledger.link(data, account)``).
 
     **The state is secret**: it holds records of everybody, in memory and in its folder. What is dropped is gone.
 
     Notes
     -----
-    Every record gets a key of 64 random bits when it comes; the ``cap`` smallest of each user are kept ("uniform"), or
-    the smallest by place in the order of popularity, then by key. When records came makes no difference, which is why
-    streams can be merged. Two keys are equal with probability 2⁻⁶⁴, which costs accuracy, not privacy. With "last", an
-    item that was dropped and comes again draws a new key: it has better chances than a batch would give it.
+    Every record gets a key of 64 bits when it comes, a hash of the record and of a fresh key for its batch. The ``cap``
+    smallest of each user are kept ("uniform"), or the smallest by place in the order of popularity, then by key. When
+    records came makes no difference, which is why streams can be merged. Two keys are equal with probability 2⁻⁶⁴,
+    which costs accuracy, not privacy. With "last", an item that was dropped and comes again draws a new key: it has
+    better chances than a batch would give it.
 
     Examples
     --------
@@ -97,21 +106,22 @@ class StreamingBound:
         context: Sequence[str] = (),
         scale: RatingScale | str | tuple[object, ...] | None = None,
         duplicates: Duplicates = "keep",
+        ids: IdKinds = None,
         name: str = "",
     ) -> None:
         check_cap(cap)
         if choice not in ("uniform", "popularity"):
-            raise UsageError(f"choice={choice!r}?", remedy="Choose 'uniform' or 'popularity'.")
+            raise UsageError(f"choice must be 'uniform' or 'popularity', got {choice!r}.")
         if duplicates not in ("keep", "last"):
             raise UsageError(
-                f"duplicates={duplicates!r}?", remedy="Choose 'keep' or 'last': what was dropped cannot be compared."
+                f"duplicates must be 'keep' or 'last', got {duplicates!r}: dropped records cannot be compared."
             )
         if (choice == "popularity") != (popularity is not None):
             raise UsageError(
                 "a choice by popularity needs released counts, a uniform one has no use for them.",
                 remedy="Give choice='popularity' together with popularity=release, or neither.",
             )
-        self.cap, self.name, self.context = cap, name, tuple(context)
+        self.cap, self.name, self.context, self.ids = cap, name, tuple(context), ids
         self.choice: Choice = choice
         self.duplicates: Duplicates = duplicates
         self.scale = None if scale is None else RatingScale.of(scale)
@@ -119,7 +129,7 @@ class StreamingBound:
         self._order: pl.DataFrame | None = None
         if popularity is not None:
             self._follow(popularity)
-        self._origin = entropy.random_bytes(32).tobytes().hex()
+        self._origin = entropy.public_bytes(32).tobytes().hex()
         self._held: pl.DataFrame | None = None
 
     def _follow(self, release: Release) -> None:
@@ -167,10 +177,9 @@ class StreamingBound:
         users, public_user_columns
             What is known of each user, as for ``Interactions``.
         """
-        if self._held is None:
-            raise DataError("no records have come yet.", remedy="add() some first.")
+        nothing = pl.DataFrame(schema=dict.fromkeys(["user_id", "item_id", *self.context], pl.String))
         records = Interactions(
-            self._held.drop(KEY, PLACE, strict=False),
+            nothing if self._held is None else self._held.drop(KEY, PLACE, strict=False),
             context=self.context,
             scale=self.scale,
             duplicates=self.duplicates,
@@ -180,7 +189,9 @@ class StreamingBound:
             name=self.name,
         )
         # The stream stands for the whole that was never stored: all its snapshots belong to one account.
-        records.lineage = (self._origin,)
+        records.lineage = read_from_stream(self._origin)
+        # How the contexts of the batches were typed is no longer known.
+        records.typed_columns |= set(self.context)
         return records
 
     # On disk
@@ -188,8 +199,8 @@ class StreamingBound:
     def save(self, folder: str | Path) -> Path:
         """Write the state into a folder, or replace the one that is there. **It is secret.**
 
-        Its owner alone can read it (mode 0600). The records are written first and named by ``state.json`` last, in one
-        step: a crash leaves the state before.
+        Its owner alone can read it (mode 0600). It is written aside and renamed in one step: a crash leaves the state
+        before. Anything else that is in the folder is refused.
         """
         tables = {"records": self._held, "order": self._order, "items": self._catalog()}
         facts = {**self._settings(), "name": self.name, "origin": self._origin}
@@ -199,18 +210,17 @@ class StreamingBound:
     def resume(cls, folder: str | Path) -> Self:
         """Go on with a saved state."""
         facts, tables = read_state(Path(folder))
-        try:
+        with foreign_errors(lambda words: ReleaseError(f"{folder} is not a complete state of a stream: {words}.")):
             stream = cls(
                 facts["cap"],
                 items=tables.get("items"),
                 context=facts["context"],
                 scale=facts["scale"],
                 duplicates=facts["duplicates"],
+                ids=facts.get("ids"),
                 name=facts["name"],
             )
             stream.choice, stream._origin = facts["choice"], facts["origin"]
-        except (KeyError, TypeError) as error:
-            raise ReleaseError(f"{folder} is not a complete state of a stream: {error!r}.") from error
         stream._order, stream._held = tables.get("order"), tables.get("records")
         return stream
 
@@ -227,6 +237,7 @@ class StreamingBound:
             "duplicates": self.duplicates,
             "context": list(self.context),
             "scale": None if self.scale is None else str(self.scale),
+            "ids": dict(self.ids) if isinstance(self.ids, Mapping) else self.ids,
         }
 
     # Steps of add
@@ -239,22 +250,30 @@ class StreamingBound:
             scale=self.scale,
             duplicates="keep",
             items=self._items,
+            ids=self.ids,
         ).to_frame()
         if pl.Object in (frame["user_id"].dtype, frame["item_id"].dtype):
             raise UsageError("a stream is kept in plain files: ids must be numbers or text.")
         # Context values are kept as they are written: in the types of the first batch, whoever came first would decide
         # how the values of later users are stored. An Enum is a declared type.
         plain = [name for name in self.context if not isinstance(frame[name].dtype, pl.Enum)]
-        return frame.with_columns(as_written(frame[name]).alias(name) for name in plain)
+        return frame.with_columns(spelled_column(frame[name]).alias(name) for name in plain)
 
     def _drawn(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The batch with its keys, and in the types of what is held."""
-        keyed = frame.with_columns(pl.Series(KEY, entropy.random_words(frame.height), dtype=pl.UInt64))
+        # A fresh key for each batch: with it the number of a record follows from its user's records alone.
+        key = entropy.bounding_key()
+        words = keyed_words(key, [column_words(frame[name]) for name in sorted(frame.columns)])
+        users = frame["user_id"].rank("dense").to_numpy().astype(np.int64) if frame.height else np.empty(0, np.int64)
+        keyed = frame.with_columns(pl.Series(KEY, numbered(users, words), dtype=pl.UInt64))
         if self._order is not None:
             keyed = keyed.join(self._order, on="item_id", how="left", maintain_order="left")
         held = self._held
         if held is None or (held.is_empty() and keyed.height):
             return keyed
+        if not keyed.height:
+            # A day on which nobody came is a batch as well, whatever columns it has.
+            return held.clear()
         if set(held.columns) != set(keyed.columns):
             raise DataError(
                 f"the batch has the columns {', '.join(frame.columns)}; those before had "

@@ -5,36 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells
 from discreet.counting.contexts import Context
-from discreet.counting.levels import loss_of, part_of
+from discreet.counting.counts import PublicLists, contexts_as_json, not_covered
 from discreet.counting.lists import check_k
-from discreet.counting.profiles import Outlook, Profile
+from discreet.counting.profiles import Expectation, Profile
+from discreet.counting.settings import normalize, store
 from discreet.counting.tables import catalog_table, place_columns
-from discreet.counting.user_counts import by_user_once, held_to_one_place, scores_by_place, winner_sums
+from discreet.counting.user_counts import by_user_once, held_to_one_place, place_scores, scores_of, winner_sums
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.privacy.bounding import BoundedSums, check_cap
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism
-from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
+from discreet.privacy.draws import Spend, paid_from
+from discreet.privacy.losses import Concentrated, Loss
+from discreet.privacy.method import Method, Plan, Round, Rounds
+from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 from discreet.privacy.selection import TopK
-from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["TopItems", "top_items"]
+__all__ = ["TopItems"]
 
 GUMBEL_SD = math.pi / math.sqrt(6)
 """Standard deviation of Gumbel noise of scale 1."""
@@ -44,16 +43,48 @@ LARGEST_RATE = 2**60
 
 
 @dataclass(frozen=True)
-class TopItems:
+class ListOfEachPlace:
+    """One list for every place, all paid together: a user has a part in ``picks`` picks, however many lists there are.
+
+    Parameters
+    ----------
+    top
+        What makes each list.
+    picks
+        How many picks one user has a part in.
+    """
+
+    top: TopK
+    picks: int
+
+    @property
+    def loss(self) -> Loss:
+        """What all lists cost."""
+        return self._all.loss
+
+    @property
+    def _all(self) -> TopK:
+        return TopK(self.picks, self.top.epsilon)
+
+    def release(self, scores: BoundedSums) -> NDArray[np.int64]:
+        """Codes of the items of each list, places × k."""
+        with paid_from(Spend("lists of all contexts", self.loss, self._all.concentrated_loss)):
+            places = range(scores.values.shape[1])
+            return np.stack([self.top.choose(scores_of(scores, place)) for place in places])
+
+
+@dataclass(frozen=True)
+class TopItems(Method):
     """The k items that most users touched, in order, chosen directly: no cap is needed, no counts unless asked for.
 
     Parameters
     ----------
+    epsilon
+        The budget of everything that is released.
     k
-        How many; public.
-    epsilon, delta
-        The budget of everything that is released. Without a delta it is pure; with one it is spent as zCDP, which is
-        far cheaper from a few picks on.
+        How many items; public.
+    delta
+        0 for a pure guarantee; above 0 it is spent as zCDP, which is far cheaper from a few picks on.
     count_share
         Share of the budget for noisy numbers of users of the winners; 0 releases the list alone.
     count_cap
@@ -62,12 +93,12 @@ class TopItems:
         Where contexts vary within a user: count each user in one context only, that of a record drawn at random. A
         list then costs as if there were no others.
 
-    Notes
-    -----
-    **Privacy.** Unit: one user, present or absent. A user counts once for each item, and in each context, so one user
-    raises each count by at most 1, whatever the number of items: the scores are monotone with Δ = 1. One shot of
-    Gumbel noise of scale 1/ε′ is k exponential mechanisms of ε′ (``docs/proofs/selection.md``, Theorem 3), at kε′
-    pure or kε′²/8 zCDP.
+    Privacy
+    -------
+    Unit: one user, present or absent. A user counts once for each item, and in each context, so one user raises each
+    count by at most 1, whatever the number of items: the scores are monotone with Δ = 1. One draw of Gumbel noise of
+    scale 1/ε′ on every score is k exponential mechanisms of ε′ (``docs/proofs/selection.md``, Theorem 3), at kε′ pure
+    or kε′²/8 zCDP.
 
     *Contexts.* Each of the h combinations of values has a list of its own (``docs/proofs/selection.md``, Theorem 12).
     Where a user has one value (gender, age; or ``one_context_each``), one user moves the scores of one list: the lists
@@ -76,45 +107,41 @@ class TopItems:
     *Counts of winners.* Given the lists, a user has t of the m winners it can be among (m = k or h·k) and weighs
     min(1, l/t) in each with Laplace noise of scale l/ε_c, or min(1, √(l/t)) with Gaussian noise of variance l/(2ρ_c),
     l = min(m, ``count_cap``). Budgets add up (``docs/proofs/selection.md``, Theorem 13).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> shop = dc.Interactions([("ann", "tea"), ("ann", "rum"), ("bob", "tea")], items=["tea", "rum", "gin"])
+    >>> TopItems(epsilon=1, k=2).release(shop).table("top").columns
+    ['item_id', 'rank']
     """
 
-    k: int
-    epsilon: Fraction
-    delta: Fraction | None = None
-    count_share: Fraction = Fraction(0)
+    name: ClassVar[str] = "top-items"
+    kind: ClassVar[str] = "top-items"
+
+    epsilon: Rational
+    k: int = 10
+    delta: Rational = 0
+    count_share: Rational = 0
     count_cap: int | None = None
     one_context_each: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        k: int,
-        *,
-        epsilon: Rational,
-        delta: Rational | None = None,
-        count_share: Rational = 0,
-        count_cap: int | None = None,
-        one_context_each: bool = False,
-    ) -> TopItems:
-        share = as_fraction(count_share, "count_share")
+    def __post_init__(self) -> None:
+        normalize(self, unchecked=("count_share",))
+        share = as_fraction(self.count_share, "count_share")
         if not 0 <= share < 1:
-            raise UsageError(f"count_share = {count_share} must be at least 0 and below 1.")
-        if count_cap is not None:
-            check_cap(count_cap)
-        check_k(k, None)
-        chance = None if delta is None else as_probability(delta)
-        return cls(k, as_positive(epsilon, "epsilon"), chance or None, share, count_cap, one_context_each)
+            raise UsageError(f"count_share must be at least 0 and below 1, got {self.count_share}.")
+        store(self, count_share=share)
+        check_k(self.k, None)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        given = {"k": self.k, "epsilon": str(self.epsilon)}
-        if self.delta is not None:
-            given["delta"] = str(self.delta)
-        if self.count_share:
-            given |= {"count_share": str(self.count_share), "count_cap": self.count_cap}
-        if self.one_context_each:
-            given["one_context_each"] = True
-        return given
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, selects=True)
+
+    @property
+    def _count_budget(self) -> Budget | None:
+        """What the numbers of the winners may spend, if they are wanted."""
+        return self._budget.part(self.count_share) if self.count_share else None
 
     def picks(self, cells: Cells) -> int:
         """How many picks one user has a part in."""
@@ -122,28 +149,98 @@ class TopItems:
 
     def mechanism(self, cells: Cells) -> TopK:
         """What makes the list of each context."""
-        picks, share = self.picks(cells), 1 - self.count_share
-        if self.delta is None:
-            return TopK(self.k, TopK.for_total(picks, share * self.epsilon).epsilon)
-        return TopK(self.k, TopK.for_rho(picks, share * rho_for(self.epsilon, self.delta)).epsilon)
-
-    def count_mechanism(self) -> AdditiveMechanism | None:
-        """What makes the counts of the winners, if they are wanted."""
-        return part_of(loss_of(self.epsilon, self.delta), self.count_share) if self.count_share else None
+        lists = self._budget.part(1 - as_fraction(self.count_share))
+        return TopK(self.k, lists.for_top(self.picks(cells)).epsilon)
 
     def loss(self, cells: Cells) -> Loss:
         """What is spent in all."""
-        if self.delta is None:
-            return Pure(self.epsilon)
-        counts = self.count_mechanism()
-        rho = self.picks(cells) * self.mechanism(cells).epsilon ** 2 / 8
-        return Concentrated(rho + (counts.rho if isinstance(counts, GaussianMechanism) else 0))
+        if self._budget.is_pure:
+            return self._budget.loss
+        # The rate of a list is rounded down: it may spend a little less than its share.
+        numbers = self._count_budget.amount if self._count_budget else 0
+        return Concentrated(self.picks(cells) * self.mechanism(cells).epsilon ** 2 / 8 + numbers)
 
-    def guarantee(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Guarantee:
-        """What a release will promise, known before it is made."""
-        cells = Cells.of(data.emptied(), contexts)
-        self._check(cells)
-        return self._promise(cells)
+    # The release
+
+    def plan(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Plan:
+        """What a release will be and guarantee. Reads no record, spends nothing."""
+        return self._plan(PublicLists.of(data, contexts))
+
+    def release(
+        self,
+        data: Interactions,
+        *,
+        contexts: Sequence[Context | str] = (),
+        ledger: Ledger | None = None,
+        allow_refuted: bool = False,
+    ) -> Release:
+        """Charge the ledger, draw the noise, return the lists."""
+        return self._release(data, self.plan(data, contexts=contexts), ledger=ledger, allow_refuted=allow_refuted)
+
+    def _plan(self, public: PublicLists) -> Plan:
+        cells = public.cells
+        check_k(self.k, cells.n_items)
+        if self.mechanism(cells).epsilon > LARGEST_RATE:
+            raise UsageError(f"epsilon = {self.epsilon} is too large.", remedy="Take a smaller one.")
+        noise = {"noise_sd": GUMBEL_SD / float(self.mechanism(cells).epsilon)}
+        if self._count_budget:
+            self._count_budget.for_sums().check(self._winner_sums(cells))
+            noise["count_noise_sd"] = self._count_budget.for_sums().standard_deviation(self._winner_sums(cells))
+        subject, basis, caps = self._stated(cells)
+        return Plan(
+            loss=self.loss(cells),
+            basis=basis,
+            subject=subject,
+            caps=caps,
+            not_covered=not_covered(cells),
+            details=contexts_as_json(cells),
+            expected=noise,
+            public=public,
+        )
+
+    def _stated(self, cells: Cells) -> tuple[str, str, tuple[str, ...]]:
+        """Subject, basis and caps of the guarantee."""
+        subject, basis = f"the {self.k} most popular of {cells.n_items:,} items in order", TopK.theorem
+        caps = ["each user was counted once for each item"]
+        if cells.contexts:
+            subject += f" by {', '.join(context.name for context in cells.contexts)}"
+            if self.picks(cells) == self.k:
+                basis += ", in parallel over contexts of which each user has one (Theorem 12)"
+            else:
+                basis += f", for {self.picks(cells)} picks (Theorem 12)"
+                caps[0] += " in each context"
+            if self.one_context_each and not cells.one_place_each:
+                caps.append("each user was counted in one context")
+        if self.count_share:
+            subject += " with noisy numbers of their users"
+            basis += "; numbers of users of the winners, docs/proofs/selection.md, Theorem 13"
+            if self.count_cap is not None and self.count_cap < self.picks(cells):
+                caps.append(f"each user's total weight in the numbers is at most {self.count_cap}")
+        return subject, basis, tuple(caps)
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Cells:
+        cells = Cells.of(data, plan.public.cells.contexts)
+        if self.one_context_each and not cells.one_place_each:
+            cells = held_to_one_place(data, cells)
+        return by_user_once(cells)
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        cells = plan.public.cells
+        winners = yield Round(place_scores, ListOfEachPlace(self.mechanism(cells), self.picks(cells)))
+        columns: dict[str, Any] = place_columns(cells.contexts, np.repeat(np.arange(cells.n_places), self.k))
+        columns["rank"] = np.tile(np.arange(1, self.k + 1), cells.n_places)
+        if self._count_budget:
+            numbers = yield Round(partial(self._winner_sums, winners=winners), self._count_budget.for_sums())
+            columns["count"] = numbers * float(self._winner_sums(cells).step)
+        return {"top": catalog_table(plan.public.catalog, winners.ravel(), **columns)}
+
+    def _winner_sums(self, cells: Cells, winners: NDArray[np.int64] | None = None) -> BoundedSums:
+        """Users of the winners; before there are any, the first items stand for them, as the noise is the same."""
+        if winners is None:
+            winners = np.tile(np.arange(self.k, dtype=np.int64), (cells.n_places, 1))
+        return winner_sums(cells, winners, most=self.picks(cells), cap=self.count_cap, norm=self._budget.norm)
+
+    # What to expect
 
     def estimate(
         self, data: Interactions, *, contexts: Sequence[Context | str] = (), profile: Profile | None = None
@@ -156,34 +253,26 @@ class TopItems:
             The popularity that is assumed for ``expected_precision``, the share of a list that is expected to be right,
             and for ``expected_mse`` of the numbers of the winners where they are released.
         """
-        cells = Cells.of(data.emptied(), contexts)
-        self._check(cells)
-        assumed = profile or Profile()
-        scale = 1 / float(self.mechanism(cells).epsilon)
+        plan, assumed = self.plan(data, contexts=contexts), profile or Profile()
+        cells = plan.public.cells
+        truth = self.users_of_items(cells, assumed)
         facts = {
-            "method": "selection",
-            **self.parameters,
+            **self._estimate(plan),
             "items": cells.n_items,
             "lists": cells.n_places,
             "picks_charged": self.picks(cells),
-            "loss": str(self.loss(cells)),
-            "scale": scale,
-            "noise_sd": GUMBEL_SD * scale,
+            "scale": 1 / float(self.mechanism(cells).epsilon),
+            "expected_precision": Expectation(truth).precision(self.k, "gumbel", plan.expected["noise_sd"]),
         }
-        truth = self.users_of_items(cells, assumed)
-        facts["expected_precision"] = Outlook(truth).precision(self.k, "gumbel", facts["noise_sd"])
-        if (counts := self.count_mechanism()) is not None:
-            noise = counts.standard_deviation(self._winner_sums(cells))
+        if self._count_budget:
             held = float(truth[: self.k].sum()) * cells.n_places / assumed.users
-            kept = min(1.0, (self.count_cap or held) / max(held, 1.0)) ** (1.0 if self.delta is None else 0.5)
-            facts |= {
-                "count_noise_sd": noise,
-                "expected_mse": Outlook(kept * truth[: self.k]).error(truth[: self.k], noise),
-            }
+            kept = min(1.0, (self.count_cap or held) / max(held, 1.0)) ** (1 / self._budget.norm)
+            counted = Expectation(kept * truth[: self.k])
+            facts["expected_mse"] = counted.error(truth[: self.k], plan.expected["count_noise_sd"])
         return {**facts, "assumed": str(assumed)}
 
     def users_of_items(self, cells: Cells, profile: Profile) -> NDArray[np.float64]:
-        """Users of each item in one of the contexts, the most popular first, in an assumed world."""
+        """Users of each item in one of the contexts, the most popular first, for an assumed popularity."""
         users = profile.counts(cells.n_items) / cells.n_places
         if not self.one_context_each:
             return users
@@ -191,105 +280,3 @@ class TopItems:
         places = math.prod(len(one.values) for one in cells.contexts if not one.of_user)
         records = max(float(profile.of_one_user(cells.n_items).sum()), 1.0)
         return users * (1 / records + (1 - 1 / records) / places)
-
-    def release(
-        self, data: Interactions, *, contexts: Sequence[Context | str] = (), ledger: Ledger | None = None
-    ) -> Release:
-        """Charge the ledger, draw the noise, hand out the lists."""
-        cells = Cells.of(data, contexts)
-        self._check(cells)
-        guarantee = self._promise(cells)
-        parameters = {
-            **self.parameters,
-            "contexts": {context.name: list(context.values) for context in cells.contexts},
-            "noise_sd": GUMBEL_SD / float(self.mechanism(cells).epsilon),
-        }
-        with charged(ledger, data, guarantee, mechanism="top_items", parameters=parameters) as charge:
-            release = Release(
-                kind="top-items",
-                guarantee=guarantee,
-                mechanism="top_items",
-                parameters=parameters,
-                parts={"top": self._lists(data, cells)},
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        return release
-
-    def _lists(self, data: Interactions, cells: Cells) -> pl.DataFrame:
-        if self.one_context_each and not cells.one_place_each:
-            cells = held_to_one_place(data, cells)
-        once = by_user_once(cells)
-        mechanism = self.mechanism(cells)
-        winners = np.stack([mechanism.choose(scores) for scores in scores_by_place(once)])
-        columns: dict[str, Any] = place_columns(cells.contexts, np.repeat(np.arange(cells.n_places), self.k))
-        columns["rank"] = np.tile(np.arange(1, self.k + 1), cells.n_places)
-        if (counts := self.count_mechanism()) is not None:
-            sums = self._winner_sums(once, winners)
-            columns["count"] = counts.release(sums) * float(sums.step)
-        return catalog_table(data, winners.ravel(), **columns)
-
-    def _winner_sums(self, cells: Cells, winners: NDArray[np.int64] | None = None) -> BoundedSums:
-        """Users of the winners; before there are any, the first items stand for them, as the noise is the same."""
-        if winners is None:
-            winners = np.tile(np.arange(self.k, dtype=np.int64), (cells.n_places, 1))
-        norm = 1 if self.delta is None else 2
-        return winner_sums(cells, winners, most=self.picks(cells), cap=self.count_cap, norm=norm)
-
-    def _check(self, cells: Cells) -> None:
-        """Find every mistake before anything is charged."""
-        check_k(self.k, cells.n_items)
-        if self.mechanism(cells).epsilon > LARGEST_RATE:
-            raise UsageError(f"epsilon = {self.epsilon} is more than anybody can mean.", remedy="Take a smaller one.")
-        if (counts := self.count_mechanism()) is not None:
-            counts.check(self._winner_sums(cells.keep(np.zeros(cells.user.size, dtype=bool))))
-
-    def _promise(self, cells: Cells) -> Guarantee:
-        subject = f"the {self.k} most popular of {cells.n_items:,} items in order"
-        basis, outside = TopK.theorem, "the public list of items"
-        caps = ["each user was counted once for each item"]
-        if cells.contexts:
-            subject += f" by {', '.join(context.name for context in cells.contexts)}"
-            outside += " and of the values of contexts"
-            if self.picks(cells) == self.k:
-                basis += ", in parallel over contexts of which each user has one (Theorem 12)"
-            else:
-                basis += f", for {self.picks(cells)} picks (Theorem 12)"
-                caps[0] += " in each context"
-            if self.one_context_each and not cells.one_place_each:
-                caps.append("each user was held to one context")
-        if self.count_share:
-            subject += " with noisy numbers of their users"
-            basis += "; numbers of users of the winners, docs/proofs/selection.md, Theorem 13"
-            if self.count_cap is not None and self.count_cap < self.picks(cells):
-                caps.append(f"each user was weighed down to {self.count_cap} in the numbers")
-        return Guarantee(
-            loss=self.loss(cells),
-            unit=Unit("user"),
-            standing=Standing.PROVED,
-            basis=basis,
-            subject=subject,
-            caps=tuple(caps),
-            not_covered=(outside, "facts about people at large"),
-        )
-
-
-def top_items(
-    data: Interactions,
-    k: int = 10,
-    *,
-    epsilon: Rational,
-    delta: Rational | None = None,
-    contexts: Sequence[Context | str] = (),
-    ledger: Ledger | None = None,
-) -> Release:
-    """Release the k items that most users touched, in order, in all or in each context; see ``TopItems``.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> shop = dc.Interactions([("ann", "tea"), ("ann", "rum"), ("bob", "tea")], items=["tea", "rum", "gin"])
-    >>> top_items(shop, 2, epsilon=1).table("top").columns
-    ['item_id', 'rank']
-    """
-    return TopItems.of(k, epsilon=epsilon, delta=delta).release(data, contexts=contexts, ledger=ledger)

@@ -1,4 +1,4 @@
-"""Which way to a list of popular items: chosen directly, or read off noisy counts. Decided before anything is spent."""
+"""How a list of popular items is made, chosen directly or from noisy counts: decided before anything is spent."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from discreet.counting.contexts import Context
-from discreet.counting.counts import CountMethod
-from discreet.counting.methods import usual_method
+from discreet.counting.item_counts import ItemCounts
 from discreet.counting.profiles import Profile
 from discreet.counting.top_items import TopItems
 from discreet.data.interactions import Interactions
-from discreet.privacy.bounding import check_cap
 from discreet.privacy.numbers import Rational
 
 __all__ = ["TopPlan", "Way", "plan_top"]
@@ -41,7 +39,7 @@ class TopPlan:
     way: Way
     reason: str
     selection: TopItems
-    counting: CountMethod
+    counting: ItemCounts
     noise_sd: dict[Way, float]
     precision: dict[Way, float]
     profile: Profile
@@ -49,7 +47,7 @@ class TopPlan:
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def chosen(self) -> TopItems | CountMethod:
+    def chosen(self) -> TopItems | ItemCounts:
         return self.selection if self.way == "selection" else self.counting
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +67,7 @@ def plan_top(
     k: int = 10,
     *,
     epsilon: Rational,
-    delta: Rational | None = None,
+    delta: Rational = 0,
     cap: int = 30,
     contexts: Sequence[Context | str] = (),
     way: Way | None = None,
@@ -84,10 +82,9 @@ def plan_top(
     data
         The records; only their catalog and the values of contexts are looked at.
     k, epsilon, delta, contexts
-        What is wanted, and for how much. Without a delta counts are weighted with Laplace noise; with one they are
-        clipped in length with Gaussian noise.
+        What is wanted, and for how much.
     cap
-        Where counts are made: the most records that one user weighs (pure), or the square of a user's length (zCDP).
+        Of ``ItemCounts``, where counts are made.
     way
         Which way to go, whatever the rule says.
     profile
@@ -100,10 +97,10 @@ def plan_top(
     The way of the higher expected precision is taken; of the smaller noise where both are expected to find the same.
 
     The usual rule compares noise alone: for one list π/√6·k/ε against √2·cap/ε, which prefers selection up to k ≈
-    1.1·cap, and with zCDP π/√6·√(k/8ρ) against √(cap/2ρ), up to k ≈ 2.4·cap. That leaves out that a cap takes from the
+    1.1·cap, and with delta π/√6·√(k/8ρ) against √(cap/2ρ), up to k ≈ 2.4·cap. That leaves out that a cap takes from the
     counts as well, by cap/records or its root, while selection counts every item of a user in full: for users with
     many records, selection is better for much longer lists than that. The price is that an assumption about the
-    records is needed; where it is far off, the other way may be better, and no promise depends on it.
+    records is needed; where it is far off, the other way may be better, and no guarantee depends on it.
 
     Examples
     --------
@@ -112,10 +109,9 @@ def plan_top(
     >>> plan_top(films, 10, epsilon="1/2", cap=30).way, plan_top(films, 100, epsilon="1/2", cap=30).way
     ('selection', 'counts')
     """
-    check_cap(cap)
     assumed = profile or Profile()
-    selection = TopItems.of(k, epsilon=epsilon, delta=delta, count_share=count_share, one_context_each=one_context_each)
-    counting = usual_method(epsilon=epsilon, delta=selection.delta, cap=cap)
+    selection = TopItems(epsilon, k, delta, count_share=count_share, one_context_each=one_context_each)
+    counting = ItemCounts(epsilon, cap, delta)
     facts = selection.estimate(data, contexts=contexts, profile=assumed)
     counted = counting.estimate(data, contexts=contexts, profile=assumed, k=k)
     word = "edge_" if contexts else ""

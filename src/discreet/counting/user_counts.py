@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from discreet.privacy.numbers import sqrt_up
 from discreet.privacy.units import Unit
 from discreet.privacy.weighing import GRID_BITS
 
-__all__ = ["by_user_once", "held_to_one_place", "scores_by_place", "winner_sums"]
+__all__ = ["by_user_once", "held_to_one_place", "place_scores", "scores_of", "winner_sums"]
 
 
 def by_user_once(cells: Cells) -> Cells:
@@ -44,34 +44,35 @@ def held_to_one_place(data: Interactions, cells: Cells) -> Cells:
     return cells.keep(cells.place == place[cells.user])
 
 
-def scores_by_place(once: Cells) -> list[BoundedSums]:
-    """For each place the number of users of every item. One user moves each of these numbers by at most 1.
+def place_scores(once: Cells) -> BoundedSums:
+    """The number of users of every item in every place, items × places. One user moves each by at most 1.
 
     Parameters
     ----------
     once
         Records that hold each user, item and place once.
     """
-    counts = once.totals("edges").reshape(once.n_items, once.n_places)
-    return [
-        BoundedSums(
-            values=np.ascontiguousarray(counts[:, place]),
-            step=Fraction(1),
-            l1=Fraction(once.n_items),
-            l2_squared=Fraction(once.n_items),
-            linf=Fraction(1),
-            nonnegative=True,
-            unit=Unit("user"),
-            caps=(),
-        )
-        for place in range(once.n_places)
-    ]
+    size = once.size("edges")
+    return BoundedSums(
+        values=once.totals("edges").reshape(once.n_items, once.n_places),
+        step=Fraction(1),
+        l1=Fraction(size),
+        l2_squared=Fraction(size),
+        linf=Fraction(1),
+        nonnegative=True,
+        unit=Unit("user"),
+        caps=(),
+    )
 
 
-def winner_sums(
-    once: Cells, winners: NDArray[np.int64], *, most: int, cap: int | None, norm: Literal[1, 2]
-) -> BoundedSums:
-    """How many users each winner has, where nobody weighs more than a cap in all of them.
+def scores_of(scores: BoundedSums, place: int) -> BoundedSums:
+    """The scores of one place."""
+    values = np.ascontiguousarray(scores.values[:, place])
+    return replace(scores, values=values, l1=Fraction(values.size), l2_squared=Fraction(values.size))
+
+
+def winner_sums(once: Cells, winners: NDArray[np.int64], *, most: int, cap: int | None, norm: int) -> BoundedSums:
+    """How many users each winner has; the weight of one user in all of them is at most the cap.
 
     Parameters
     ----------

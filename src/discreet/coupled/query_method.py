@@ -1,44 +1,43 @@
-"""What all ways of answering queries share: a promise before, a charge, a release of answers."""
+"""What the methods that answer queries share: the public side of a request, and releases of answers."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.coupled.workload import GRID, Workload
+from discreet.coupled.workloads.workload import Workload
 from discreet.data.tables import Table
 from discreet.errors import PrivacyError, UsageError
-from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.budget import Budget
+from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import Loss
-from discreet.privacy.release import Release
+from discreet.privacy.method import Method, Parts, Plan
+from discreet.privacy.numbers import Rational, as_positive, as_probability
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
-    from discreet.coupled.coupling import Coupling
+    from discreet.coupled.couplings.coupling import Coupling
     from discreet.privacy.ledger import Ledger
+    from discreet.privacy.release import Release
 
-__all__ = ["Answered", "QueryMethod", "QueryPlan", "QuerySetting", "promise", "require_complete", "single_sum"]
+__all__ = ["KIND", "BudgetedMethod", "QueryMethod", "QuerySetting", "answer_parts", "answer_table"]
 
 KIND = "query-answers"
 
 
 @dataclass(frozen=True)
 class QuerySetting:
-    """The public side of a request: how many rows there are, what is asked, which rows depend on each other.
+    """The public side of a request.
 
     Parameters
     ----------
     n_rows
-        Number of rows of the table, public under the relation "replace".
+        Number of rows of the table; public under the relation "replace".
     workload
         The queries.
     coupling
@@ -51,27 +50,35 @@ class QuerySetting:
 
     @classmethod
     def of(cls, table: Table, workload: Workload, coupling: Coupling | None) -> QuerySetting:
-        """Look at the public facts of a table, and refuse queries that were made for another."""
+        """The setting of a table; refuses queries and couplings that were made for another."""
         if not isinstance(workload, Workload):
             raise UsageError(
-                f"queries come as a Workload, not as {type(workload).__name__}.",
+                f"queries must be a Workload, got {type(workload).__name__}.",
                 remedy="Make one: random_queries(table, 1000, seed=1), queries_from_json(table, …).",
             )
         workload.require_fit(table)
         if table.n_cells >= 2**63:
             raise UsageError(
-                "the cells of this product domain are too many to be numbered.",
-                remedy="Declare wider bins, or leave out attributes: with_attributes(table, […]).",
+                "the product domain has 2^63 cells or more, which cannot be numbered.",
+                remedy="Declare wider bins, or leave out attributes: table.with_attributes([…]).",
             )
         if not len(table):
             raise UsageError("the table has no rows, so every answer is 0.", remedy="Give a table with rows.")
-        require_complete(table)
+        if not table.complete:
+            # How many rows a condition selects is a secret, and here it would be public.
+            raise PrivacyError(
+                "these rows were selected from a table. Their number depends on their values, and these methods treat "
+                "the number of rows as public.",
+                remedy="Ask the whole table, with the condition in the queries; or, if the condition looked at public "
+                "values only, make a new table of these rows: Table(part.to_frame(), domains=…).",
+            )
         if coupling is not None:
             coupling.require_fits(table)
         return cls(len(table), workload, coupling)
 
     @property
     def unit(self) -> Unit:
+        """What the guarantee is about: one row or one group of rows, replaced."""
         return Unit("record", "replace") if self.coupling is None else self.coupling.unit
 
     @property
@@ -79,96 +86,105 @@ class QuerySetting:
         """The most rows that one neighboring step can change."""
         return 1 if self.coupling is None else self.coupling.largest
 
-
-@dataclass(frozen=True)
-class QueryPlan:
-    """What a method will do, from public values alone.
-
-    Parameters
-    ----------
-    loss
-        What a release spends.
-    basis
-        The theorem, or the counterexample.
-    expected
-        Figures about the noise, in records; JSON-able.
-    caps
-        Phrases for the guarantee.
-    """
-
-    loss: Loss
-    basis: str
-    expected: Mapping[str, Any] = field(default_factory=dict)
-    caps: tuple[str, ...] = ()
-    standing: Standing = Standing.PROVED
-
-
-@dataclass(frozen=True)
-class Answered:
-    """What a method found.
-
-    Parameters
-    ----------
-    answers
-        One answer a query, in records.
-    source
-        Where each answer came from ("estimate", "measured" …): one word for all, or one a query.
-    histogram
-        The estimate behind the answers, over all cells: nowhere negative, its sum the number of rows.
-    parts
-        Further tables or arrays to release.
-    """
-
-    answers: NDArray[np.float64]
-    source: str | Sequence[str] = "estimate"
-    histogram: NDArray[np.float64] | None = None
-    parts: Mapping[str, pl.DataFrame | NDArray[Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class QueryMethod(ABC):
-    """A way to answer a workload: subclasses are frozen dataclasses that plan from public values and answer with noise.
-
-    ``_plan`` must read nothing of the rows and must find every mistake: it runs before the ledger is charged.
-    ``_answer`` runs after.
-    """
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def _plan(self, setting: QuerySetting) -> QueryPlan: ...
-
-    @abstractmethod
-    def _answer(self, table: Table, setting: QuerySetting) -> Answered: ...
-
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The settings, which are public, JSON-able."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: str(value) if isinstance(value, Fraction) else value for name, value in given.items()}
+    def attributes(self) -> list[str]:
+        """Names of the attributes, in the order of the table."""
+        return list(self.workload.domains)
 
-    def guarantee(self, table: Table, workload: Workload, *, coupling: Coupling | None = None) -> Guarantee:
-        """What a release will promise, known before it is made."""
-        return self._promised(QuerySetting.of(table, workload, coupling))[1]
+    def plan(
+        self,
+        method: str,
+        loss: Loss,
+        basis: str,
+        *,
+        expected: Mapping[str, Any] | None = None,
+        standing: Standing = Standing.PROVED,
+        subject: str | None = None,
+    ) -> Plan:
+        """The plan of a release, with what its guarantee says about rows that depend on each other.
 
-    def _promised(self, setting: QuerySetting) -> tuple[QueryPlan, Guarantee]:
-        """The plan and its promise; a coupling that was read from the secret rows only feeds what promises nothing."""
-        plan = self._plan(setting)
-        if setting.coupling is not None and plan.standing is Standing.PROVED:
-            setting.coupling.require_public(self.name)
-        return plan, promise(plan, setting)
+        Parameters
+        ----------
+        method
+            Name of the method. A proved one does not take a coupling that was computed from the rows.
+        loss, basis, expected, standing
+            As in ``Plan``.
+        subject
+            What is released; the answers to the queries by default.
+        """
+        if self.coupling is not None and standing is Standing.PROVED:
+            self.coupling.require_public(method)
+        not_covered = ["the number of rows and the declared domains"]
+        if self.coupling is None:
+            not_covered.append("what a row tells about other rows that depend on it (no coupling was given)")
+        else:
+            not_covered += ["couplings that the public graph does not have", "facts about more rows than one group has"]
+            not_covered += self.coupling.not_covered
+            if standing is Standing.PROVED:
+                basis += "; for groups and for rows that depend on each other: docs/proofs/coupled.md, Theorems 1 and 2"
+        queries = len(self.workload)
+        return Plan(
+            loss=loss,
+            basis=basis,
+            subject=subject or f"answers to {queries:,} linear {'query' if queries == 1 else 'queries'}",
+            unit=self.unit,
+            not_covered=tuple(not_covered),
+            standing=standing,
+            expected=expected or {},
+            details={
+                "queries": queries,
+                "shape": list(self.workload.shape),
+                "rows": self.n_rows,
+                "coupling": "none" if self.coupling is None else self.coupling.origin,
+            },
+            public=self,
+        )
 
-    def estimate(self, table: Table, workload: Workload, *, coupling: Coupling | None = None) -> dict[str, Any]:
-        """What to expect, from public values alone: no row is read, nothing is spent."""
+
+@dataclass(frozen=True)
+class QueryMethod(Method):
+    """A method that answers a workload of linear queries on a table.
+
+    Parameters
+    ----------
+    epsilon
+        The budget, above 0.
+    """
+
+    kind: ClassVar[str] = KIND
+
+    epsilon: Rational
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=as_positive(self.epsilon, "epsilon"))
+
+    def _set(self, **values: Any) -> None:
+        """Store settings as exact numbers; for ``__post_init__``."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def plan(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, table: Table, workload: Workload, *, coupling: Coupling | None = None
+    ) -> Plan:
+        """What a release will be and guarantee. Reads no row, spends nothing.
+
+        Parameters
+        ----------
+        coupling
+            Which rows depend on each other; None protects single rows.
+        """
+        return self._plan(QuerySetting.of(table, workload, coupling))
+
+    def estimate(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, table: Table, workload: Workload, *, coupling: Coupling | None = None
+    ) -> dict[str, Any]:
+        """What to expect of a release. Reads no row, spends nothing."""
         if coupling is not None:
             coupling.require_public("an estimate")
-        setting = QuerySetting.of(table, workload, coupling)
-        plan, _ = self._promised(setting)
-        facts = {"method": self.name, **self.parameters, "queries": len(workload), "cells": workload.n_cells}
-        public = {"rows": setting.n_rows, "unit": setting.unit.code, "loss": str(plan.loss)}
-        return {**facts, **public, "standing": plan.standing.value, **plan.expected}
+        plan = self.plan(table, workload, coupling=coupling)
+        return {**self._estimate(plan), "cells": workload.n_cells, "unit": plan.unit.code}
 
-    def release(
+    def release(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         table: Table,
         workload: Workload,
@@ -177,108 +193,81 @@ class QueryMethod(ABC):
         ledger: Ledger | None = None,
         allow_refuted: bool = False,
     ) -> Release:
-        """Charge the ledger, draw the noise, hand out the answers.
+        """Charge the ledger, draw the noise, return the answers.
 
         Parameters
         ----------
         coupling
             Which rows depend on each other; None protects single rows.
+        ledger
+            Where the loss is charged before anything is drawn.
+        allow_refuted
+            Run a published method whose guarantee is known not to hold.
 
         Returns
         -------
         Release
             Of kind "query-answers": the table "answers" (query, label, answer in records, source) and, where the
-            method keeps one, the array "histogram".
+            method has one, the array "histogram".
         """
-        setting = QuerySetting.of(table, workload, coupling)
-        plan, guarantee = self._promised(setting)
-        parameters = {
-            "method": self.name,
-            **self.parameters,
-            "queries": len(workload),
-            "shape": list(workload.shape),
-            "rows": setting.n_rows,
-            "coupling": "none" if coupling is None else coupling.origin,
-        }
-        with charged(
-            ledger, table, guarantee, mechanism=self.name, parameters=parameters, allow_refuted=allow_refuted
-        ) as charge:
-            answered = self._answer(table, setting)
-            release = Release(
-                kind=KIND,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={**parameters, **plan.expected},
-                parts=_parts(workload, answered),
-                dataset=table.name,
-            )
-            charge.settle(release.id)
-        return release
+        plan = self.plan(table, workload, coupling=coupling)
+        return self._release(table, plan, ledger=ledger, allow_refuted=allow_refuted)
 
 
-def require_complete(table: Table) -> None:
-    """Refuse rows that were picked out of a table: how many a rule picks is a secret, and here it would be public."""
-    if not table.complete:
-        raise PrivacyError(
-            "these rows were picked out of a table; how many there are depends on what the rows hold, and answers "
-            "about replaced rows take their number for public.",
-            remedy="Ask the whole table, with the condition in the queries; or, where the rule looked at public facts "
-            "alone, make a table of its own of these rows: Table(part.to_frame(), domains=…).",
-        )
+@dataclass(frozen=True)
+class BudgetedMethod(QueryMethod):
+    """A query method with a delta.
 
-
-def single_sum(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
-    """Answers to queries, each to be used **by itself**: bounded by what one neighboring step changes in one of them.
-
-    A weight is from 0 to 1; measured from ½ it is at most ½ either way. The number of rows is public, so that is a
-    shift by a public number, and with k rows replaced one answer moves by at most k.
+    Parameters
+    ----------
+    epsilon, delta
+        The budget. With delta = 0 the guarantee is pure.
     """
-    half = Fraction(setting.largest * GRID, 2)
-    return BoundedSums(
-        values=np.asarray(values, dtype=np.int64),
-        step=Fraction(1, GRID),
-        l1=half,
-        l2_squared=half**2,
-        linf=half,
-        nonnegative=False,
-        unit=setting.unit,
-        caps=(),
-    )
+
+    delta: Rational = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(delta=as_probability(self.delta))
+
+    def _budget(self, *, selects: bool = False) -> Budget:
+        return Budget(self.epsilon, self.delta, selects=selects)
 
 
-def promise(plan: QueryPlan, setting: QuerySetting) -> Guarantee:
-    """The guarantee of a plan, with what it says about rows that depend on each other."""
-    queries = len(setting.workload)
-    outside, basis = ["the number of rows and the declared domains"], plan.basis
-    if setting.coupling is None:
-        outside.append("what a row tells about other rows that depend on it (no coupling was given)")
-    else:
-        outside += ["couplings that the public graph does not have", "facts about more rows than one group has"]
-        outside += setting.coupling.not_covered
-        if plan.standing is Standing.PROVED:
-            basis += "; for groups and for what one row tells through others: docs/proofs/coupled.md, Theorems 1 and 2"
-    return Guarantee(
-        loss=plan.loss,
-        unit=setting.unit,
-        standing=plan.standing,
-        basis=basis,
-        subject=f"answers to {queries:,} linear {'query' if queries == 1 else 'queries'}",
-        caps=plan.caps,
-        not_covered=tuple(outside),
-    )
+def answer_parts(
+    setting: QuerySetting,
+    answers: NDArray[np.float64] | None = None,
+    *,
+    source: str | Sequence[str] = "estimate",
+    histogram: NDArray[np.float64] | None = None,
+    **parts: Any,
+) -> Parts:
+    """The parts of a release of answers.
+
+    Parameters
+    ----------
+    answers
+        One answer for each query, in records; those of the histogram by default.
+    source
+        Where each answer comes from ("estimate", "measured" …): one word for all, or one for each query.
+    histogram
+        The estimate behind the answers, over all cells: not negative, its sum the number of rows.
+    """
+    if answers is None:
+        assert histogram is not None
+        answers = np.asarray(setting.workload.answers(histogram), dtype=np.float64)
+    table = answer_table(setting.workload.labels(), answers, source)
+    kept = {} if histogram is None else {"histogram": np.asarray(histogram, dtype=np.float64)}
+    return {"answers": table, **parts, **kept}
 
 
-def _parts(workload: Workload, answered: Answered) -> dict[str, Any]:
-    source = answered.source
-    table = pl.DataFrame(
+def answer_table(labels: Sequence[str], answers: Any, source: str | Sequence[str]) -> pl.DataFrame:
+    """Answers with the number of each query, its label and where the answer comes from."""
+    return pl.DataFrame(
         {
-            "query": np.arange(len(workload), dtype=np.int64),
-            "label": workload.labels(),
-            "answer": np.asarray(answered.answers, dtype=np.float64),
-            "source": pl.Series([source] * len(workload) if isinstance(source, str) else list(source), dtype=pl.String),
+            "query": np.arange(len(labels), dtype=np.int64),
+            "label": pl.Series(labels, dtype=pl.String),
+            "answer": np.asarray(answers, dtype=np.float64),
+            "source": pl.Series([source] * len(labels) if isinstance(source, str) else list(source), dtype=pl.String),
         }
     )
-    parts: dict[str, Any] = {"answers": table, **answered.parts}
-    if answered.histogram is not None:
-        parts["histogram"] = np.asarray(answered.histogram, dtype=np.float64)
-    return parts

@@ -1,4 +1,4 @@
-"""Records, their readers, splits and synthetic worlds."""
+"""Input data: their three types, readers, splits and synthetic data."""
 
 from discreet.data.domains import CategoricalDomain, IntegerDomain
 from discreet.data.ids import IdMap

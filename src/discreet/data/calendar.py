@@ -1,4 +1,4 @@
-"""Days and hours of moments, in UTC."""
+"""Weekdays and hours of times, in UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared domains of attributes: public facts about a questionnaire, never looked up in its answers."""
+"""Declared domains of attributes: public facts about a questionnaire, never derived from its answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 import polars as pl
 
 from discreet.data.ids import Codes
+from discreet.data.values import number_in, truth_in
 from discreet.errors import UsageError
 
-__all__ = ["CategoricalDomain", "Domain", "IntegerDomain", "as_domain"]
+__all__ = ["CategoricalDomain", "Domain", "IntegerDomain", "as_domain", "read_text"]
 
 
 @dataclass(frozen=True)
 class CategoricalDomain:
-    """A list of values, in the order that their codes follow.
+    """A list of values, in the order of their codes.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class CategoricalDomain:
             raise UsageError(f"{self.values!r} is not a list of values.", remedy='Write ("no", "yes").')
         object.__setattr__(self, "values", tuple(self.values))
         if not self.values:
-            raise UsageError("a domain without values holds nothing.", remedy="List the possible values.")
+            raise UsageError("a domain needs at least one value.", remedy="List the possible values.")
         try:
             distinct = len(set(self.values))
         except TypeError:
@@ -64,7 +65,7 @@ class CategoricalDomain:
         return found.to_numpy().astype(np.int32, copy=False)
 
     def labels(self) -> list[str]:
-        """What to call each code."""
+        """A name for each code."""
         return [str(value) for value in self.values]
 
     def __str__(self) -> str:
@@ -74,14 +75,14 @@ class CategoricalDomain:
 
 @dataclass(frozen=True)
 class IntegerDomain:
-    """Whole numbers from ``low`` to ``high``, both possible, one code each or one code a bin.
+    """Whole numbers from ``low`` to ``high``, both included, with one code per number or per bin.
 
     Parameters
     ----------
     low, high
         The ends.
     bins
-        None for one code a number; how many bins of nearly equal width; or the first number of each bin.
+        None for one code per number; the number of bins of nearly equal width; or the first number of each bin.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class IntegerDomain:
         numbers = self.high - self.low + 1
         if self.bins is None:
             if numbers > 2**31 - 1:
-                raise UsageError(f"{numbers:,} numbers are more than codes can tell apart.", remedy="Give bins.")
+                raise UsageError(f"{numbers:,} numbers are more than there are codes.", remedy="Give bins.")
             return
         if _is_whole(self.bins):
             if not 1 <= self.bins <= numbers:  # type: ignore[operator]
@@ -112,7 +113,7 @@ class IntegerDomain:
         object.__setattr__(self, "bins", first)
         if not first or first[0] != self.low or not _rises((*first, self.high + 1)):
             raise UsageError(
-                f"bins that begin at {first} do not cut up {self.low} to {self.high}.",
+                f"bins that begin at {first} do not divide {self.low} to {self.high}.",
                 remedy=f"Give rising whole numbers of which the first is {self.low}.",
             )
 
@@ -122,7 +123,7 @@ class IntegerDomain:
         return len(self._firsts())
 
     def encode(self, column: pl.Series) -> Codes:
-        """Codes of the numbers, −1 for one outside the domain and for what is no whole number."""
+        """Codes of the numbers, −1 outside the domain and for anything but whole numbers."""
         numbers, whole = _whole_numbers(column)
         inside = whole & (numbers >= self.low) & (numbers <= self.high)
         if self.bins is None:
@@ -132,7 +133,7 @@ class IntegerDomain:
         return np.where(inside, codes, -1).astype(np.int32)
 
     def labels(self) -> list[str]:
-        """What to call each code: the number, or the first and the last number of the bin."""
+        """A name for each code: the number, or the first and the last number of the bin."""
         firsts = self._firsts()
         lasts = [*(first - 1 for first in firsts[1:]), self.high]
         return [str(a) if a == b else f"{a}–{b}" for a, b in zip(firsts, lasts, strict=True)]
@@ -166,8 +167,54 @@ def as_domain(given: Any) -> Domain:
     )
 
 
+def read_text(column: pl.Series, domain: Domain) -> pl.Series:
+    """A column of text as values of a domain, each parsed by itself; null for other values.
+
+    The domain declares the type: "01" is a number in a domain of numbers, and text in a domain of text.
+
+    Examples
+    --------
+    >>> read_text(pl.Series(["1", "2.0", "x", None]), IntegerDomain(0, 9)).to_list()
+    [1, 2, None, None]
+    >>> read_text(pl.Series(["0.50", "no"]), CategoricalDomain((0.5, 1.0))).to_list()
+    [0.5, None]
+    """
+    distinct = column.drop_nulls().unique()
+    values = [_in_domain(text, domain) for text in distinct]
+    kinds = {int} if isinstance(domain, IntegerDomain) else {type(value) for value in domain.values}
+    if len(kinds) > 1:
+        value_of = dict(zip(distinct, values, strict=True))
+        return pl.Series(column.name, [value_of.get(text) for text in column], dtype=pl.Object)
+    typed = pl.Series(values) if any(value is not None for value in values) else pl.Series(values, dtype=pl.String)
+    return column.replace_strict(distinct, typed, default=None, return_dtype=typed.dtype)
+
+
+def _in_domain(text: str, domain: Domain) -> Hashable | None:
+    number = number_in(text.strip())
+    if isinstance(domain, IntegerDomain):
+        inside = number is not None and domain.low <= number <= domain.high and number == int(number)
+        return int(number) if inside else None  # type: ignore[arg-type]
+    for value in domain.values:
+        if isinstance(value, bool):
+            same = truth_in(text.strip()) is value
+        elif isinstance(value, int | float):
+            same = number is not None and number == number_in(str(value))
+        else:
+            same = text == value
+        if same:
+            return value
+    return None
+
+
 def _is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _is_whole_number(value: object) -> bool:
+    """Whether a value of any type is a whole number of 64 bits."""
+    if isinstance(value, float | np.floating) and not float(value).is_integer():
+        return False
+    return isinstance(value, int | float | np.number | np.bool_) and -(2**63) <= value < 2**63  # type: ignore[operator]
 
 
 def _rises(numbers: tuple[object, ...]) -> bool:
@@ -175,12 +222,16 @@ def _rises(numbers: tuple[object, ...]) -> bool:
 
 
 def _whole_numbers(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The column as int64, and where it holds a whole number at all."""
+    """The column as int64, and which of its values are whole numbers."""
     if column.dtype.is_float():
         values = column.to_numpy()
         # 2**63 itself is a float that int64 does not reach.
         whole = np.isfinite(values) & (np.abs(values) < 2.0**63) & (np.floor(values) == values)
         return np.where(whole, values, 0).astype(np.int64), whole
+    if column.dtype == pl.Object:
+        whole = np.array([_is_whole_number(value) for value in column], dtype=bool)
+        numbers = (int(value) if kept else 0 for value, kept in zip(column, whole, strict=True))
+        return np.fromiter(numbers, dtype=np.int64, count=len(column)), whole
     if not (column.dtype.is_integer() or column.dtype == pl.Boolean):
         return np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=bool)
     narrow = column.cast(pl.Int64, strict=False)

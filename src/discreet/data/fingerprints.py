@@ -1,42 +1,67 @@
-"""Fingerprints: the same records give the same SHA-256, in whatever order they came."""
+"""Fingerprints: the same records have the same SHA-256, in any order. Lineage: what a part was cut from."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.ids import stable_text
+from discreet.data.ids import Codes, IdMap, code_order, compact, stable_text
 
-if TYPE_CHECKING:
-    from discreet.data.ids import Codes, IdMap
+__all__ = [
+    "LATEST",
+    "Cut",
+    "canonical_order",
+    "covered",
+    "covered_as_read",
+    "cut_from",
+    "earlier_fingerprints",
+    "fingerprint_of_records",
+    "left_whole",
+    "origin_of",
+    "read_from_stream",
+]
 
-__all__ = ["Cut", "canonical_order", "covered", "cut_from", "fingerprint_of_records", "kind_of_cut", "origin_of"]
+Cut = Literal["rewritten", "posts", "items", "records", "users", "freely"]
+"""How a part was cut, by what decided about one of its records.
 
-Cut = Literal["rewritten", "posts", "records", "users", "freely"]
-"""How a part was made, by what decided about one record of it.
-
-rewritten: each record became another way to write it down, and none was left out.
-posts: posts were left out by who tagged what, whatever with, and everybody still has one.
-records: a record was left out, or merged with an equal one, by what it says itself and by public facts.
-users: a record was left out by what its user's records say and by public facts.
-freely: all records may have been looked at.
+rewritten: each record was written in another form, and none was left out.
+posts: records were left out by user, item and time, whatever the tag or rating, and every user still has one.
+items: a record was left out by its item and by public facts.
+records: a record was left out, or merged with an equal one, by its own content and by public facts.
+users: a record was left out by its user's records and by public facts.
+freely: it may have depended on all records.
 """
 
-MARKS: dict[Cut, str] = {"rewritten": "", "posts": "=", "records": "-", "users": "^", "freely": "~"}
-"""Before a fingerprint in a lineage: how the part was cut from it."""
+MOST_EARLIER = 16
+"""The largest number of combinations of column types for which fingerprints are computed."""
 
-# For which neighboring steps of the whole the parts are neighbors, too.
+MARKS: dict[Cut, str] = {"rewritten": "", "posts": "=", "items": "#", "records": "-", "users": "^", "freely": "~"}
+"""The mark before a fingerprint in a lineage: how the part was cut from it."""
+
+AS_READ = "<"
+"""Comes before the mark of a cut that was made while the records were read: the whole has no fingerprint."""
+
+LATEST = AS_READ + MARKS["posts"]
+"""The entry in a lineage for ``duplicates="last"``: of a user's records of one item the latest was kept.
+
+It names no fingerprint: the account of the data was opened under their own.
+"""
+
+# The kinds of cut after which parts of neighboring datasets are neighbors again, by unit and relation.
 COVERED: dict[tuple[str, str], str] = {
-    ("user", "add-remove"): "=-^",
-    ("record", "add-remove"): "-",
-    ("group", "add-remove"): "-",
+    ("user", "add-remove"): "=#-^",
+    ("record", "add-remove"): "#-",
+    ("group", "add-remove"): "#-",
     ("user", "replace"): "=",
-    ("record", "value"): "=",
+    ("record", "value"): "=#",
+    # Scores are computed after every cut, and the guarantee is not about records.
+    ("score", "value"): "=#-^~",
 }
 
 
@@ -51,25 +76,29 @@ class _Whole(Protocol):
 def cut_from(whole: _Whole, cut: Cut) -> tuple[str, ...]:
     """The lineage of a part.
 
-    What it says must follow from what was called, not from what became of the records: it decides what is refused.
+    It depends on the operation that was called, not on its effect on the records: it decides what is refused.
     """
-    return (*whole.lineage, MARKS[cut] + whole.fingerprint)
+    names = (*getattr(whole, "earlier_fingerprints", ()), whole.fingerprint)
+    return (*whole.lineage, *(MARKS[cut] + name for name in names))
 
 
-def kind_of_cut(independent: bool | Literal["record"]) -> Cut:
-    """What ``independent=`` of a filter declares."""
-    if independent == "record":
-        return "records"
-    return "users" if independent else "freely"
+def read_from_stream(origin: str) -> tuple[str, ...]:
+    """The lineage of records from a stream: a cut per user, made while they were read."""
+    return (AS_READ + MARKS["users"] + origin,)
 
 
 def origin_of(text: str) -> str:
-    """The fingerprint in an entry of a lineage."""
-    return text.lstrip("".join(MARKS.values()))
+    """The fingerprint in an entry of a lineage; empty where the entry names none."""
+    return text.lstrip(AS_READ + "".join(MARKS.values()))
+
+
+def left_whole(data: _Whole) -> bool:
+    """Whether a cut of these data left nothing out: they have the fingerprint of what they were cut from."""
+    return any(entry != data.fingerprint and origin_of(entry) == data.fingerprint for entry in data.lineage)
 
 
 def covered(lineage: Sequence[str], what: str, relation: str) -> bool:
-    """Whether a promise about a part, for one unit, is a promise about the whole that it was cut from.
+    """Whether a guarantee about a part, for one unit, is a guarantee about the whole that it was cut from.
 
     Parameters
     ----------
@@ -82,8 +111,21 @@ def covered(lineage: Sequence[str], what: str, relation: str) -> bool:
     >>> covered(by_user, "user", "add-remove"), covered(by_user, "record", "add-remove")
     (True, False)
     """
-    admitted = COVERED.get((what, relation), "")
-    return all(origin[: len(origin) - len(origin_of(origin))] in ("", *admitted) for origin in lineage)
+    admitted = AS_READ + COVERED.get((what, relation), "")
+    return all(mark in admitted for entry in lineage for mark in entry[: len(entry) - len(origin_of(entry))])
+
+
+def covered_as_read(lineage: Sequence[str], what: str, relation: str) -> bool:
+    """Whether a guarantee about the data holds for the records before a cut that was made while they were read.
+
+    Other cuts do not matter here: without a ledger, a part may be data of its own.
+
+    Examples
+    --------
+    >>> covered_as_read((LATEST,), "user", "add-remove"), covered_as_read((LATEST,), "record", "add-remove")
+    (True, False)
+    """
+    return covered([entry for entry in lineage if entry.startswith(AS_READ)], what, relation)
 
 
 def fingerprint_of_records(
@@ -95,7 +137,7 @@ def fingerprint_of_records(
 ) -> str:
     """SHA-256 over records that are sorted by their codes.
 
-    Only ids that occur are hashed, so a public catalog does not change whose secrets these are.
+    Only ids that occur are hashed, so a public catalog does not change the fingerprint.
 
     Parameters
     ----------
@@ -106,21 +148,22 @@ def fingerprint_of_records(
     values
         Further columns; None is a column that is absent.
     repeats
-        Whether records may share all their ids; they are then brought into an order of their own.
+        Whether several records may have the same ids; they are then sorted by their values as well.
     """
     numbers = {name: _as_numbers(column) for name, column in values.items() if column is not None}
-    codes = [codes for _, codes in ids]
-    if repeats:
+    named = [_in_hashed_order(map_, codes) for map_, codes in ids]
+    codes = [codes for _, codes in named]
+    if repeats or any(series.dtype == pl.Object for series, _ in named):
         order = _canonical_order(codes, numbers)
         codes = [column[order] for column in codes]
         numbers = {name: (text, column[order]) for name, (text, column) in numbers.items()}
 
     digest = hashlib.sha256(f"discreet/{kind}/1/{codes[0].size if codes else 0}".encode())
-    for (map_, _), column in zip(ids, codes, strict=True):
-        seen = np.zeros(len(map_), dtype=bool)
+    for (series, _), column in zip(named, codes, strict=True):
+        seen = np.zeros(len(series), dtype=bool)
         seen[column] = True
         renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        _absorb_ids(digest, map_.take(np.flatnonzero(seen)))
+        _absorb_ids(digest, series.filter(pl.Series(seen)))
         digest.update(np.ascontiguousarray(renumbered[column]).data)
     for name in sorted(numbers):
         text, column = numbers[name]
@@ -129,10 +172,77 @@ def fingerprint_of_records(
     return digest.hexdigest()
 
 
+def earlier_fingerprints(
+    *,
+    kind: str,
+    ids: Mapping[str, tuple[IdMap, Codes]],
+    values: Mapping[str, NDArray[np.generic] | pl.Series | None],
+    once_inferred: Collection[str],
+    repeats: bool,
+) -> tuple[str, ...]:
+    """The fingerprints that version 0.1 may have given the same records.
+
+    It inferred the types of columns that are text now. A ledger knows data of that time under these fingerprints.
+
+    Parameters
+    ----------
+    once_inferred
+        Names of the columns that may have been numbers then.
+    """
+    id_choices = [
+        [given, *_as_whole_numbers(given)] if name in once_inferred else [given] for name, given in ids.items()
+    ]
+    value_choices = [
+        [given, *_as_typed(given)] if name in once_inferred and isinstance(given, pl.Series) else [given]
+        for name, given in values.items()
+    ]
+    found: list[str] = []
+    # The first combination is that of the current version.
+    for combination in islice(product(*id_choices, *value_choices), 1, MOST_EARLIER):
+        named, columns = combination[: len(ids)], combination[len(ids) :]
+        found.append(_of_unsorted(kind, named, dict(zip(values, columns, strict=True)), repeats))
+    return tuple(dict.fromkeys(found))
+
+
+def _of_unsorted(kind: str, ids: Sequence[Any], values: Mapping[str, Any], repeats: bool) -> str:
+    """The fingerprint of records that are not sorted by their codes."""
+    order = code_order([(codes, len(map_)) for map_, codes in ids])
+    return fingerprint_of_records(
+        kind=kind,
+        ids=[(map_, codes[order]) for map_, codes in ids],
+        values={name: None if column is None else column[order] for name, column in values.items()},
+        repeats=repeats,
+    )
+
+
+def _as_whole_numbers(given: tuple[IdMap, Codes]) -> list[tuple[IdMap, Codes]]:
+    """Ids of text as whole numbers, if all that occur are written like one."""
+    ids, codes = compact(*given)
+    if ids.series.dtype != pl.String or not ids.series.str.contains(r"^(?:0|-?[1-9][0-9]*)$").all():
+        return []
+    numbers = ids.series.cast(pl.Int64, strict=False)
+    if numbers.null_count():
+        return []
+    renumbered = IdMap(numbers, what=ids.what)
+    return [(renumbered, renumbered.encode(numbers)[codes])]
+
+
+def _as_typed(column: pl.Series) -> list[pl.Series]:
+    """A column of text as whole numbers or as fractions, if all its values are such numbers."""
+    present = column.drop_nulls()
+    if column.dtype != pl.String or not len(present):
+        return []
+    if present.str.contains(r"^(?:0|-?[1-9][0-9]*)$").all():
+        typed = column.cast(pl.Int64, strict=False)
+    else:
+        typed = column.str.strip_chars().cast(pl.Float64, strict=False)
+    return [typed] if typed.null_count() == column.null_count() else []
+
+
 def canonical_order(
     codes: Sequence[Codes], values: Mapping[str, NDArray[np.generic] | pl.Series | None]
 ) -> NDArray[np.int64]:
-    """An order of the records that depends on what they hold and not on how they came.
+    """An order of the records that depends on their content and not on the order of input.
 
     Examples
     --------
@@ -149,6 +259,17 @@ def _canonical_order(
     return np.lexsort([*reversed(by_name), *reversed(codes)])
 
 
+def _in_hashed_order(ids: IdMap, codes: Codes) -> tuple[pl.Series, Codes]:
+    """Ids and codes in the order that is hashed: objects by type and representation."""
+    if ids.series.dtype != pl.Object:
+        return ids.series, codes
+    values = ids.ids()
+    order = sorted(range(len(values)), key=lambda code: (type(values[code]).__name__, stable_text(values[code])))
+    position = np.empty(len(order), dtype=np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    return ids.take(order), position[codes]
+
+
 def _absorb_ids(digest: hashlib._Hash, ids: pl.Series) -> None:
     kind = {pl.Int64: "int", pl.String: "text"}.get(type(ids.dtype), "object")
     digest.update(f"/{len(ids)}/{kind}/".encode())
@@ -156,19 +277,19 @@ def _absorb_ids(digest: hashlib._Hash, ids: pl.Series) -> None:
         digest.update(ids.to_numpy().tobytes())
         return
     for value in ids:
-        # The length goes first so that no two lists of ids run together into the same bytes.
+        # The length goes first, so that different lists of ids never give the same bytes.
         encoded = (value if kind == "text" else f"{type(value).__name__}:{stable_text(value)}").encode()
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
 
 
 def _as_numbers(column: NDArray[np.generic] | pl.Series) -> tuple[str, NDArray[np.generic]]:
-    """A column as sortable numbers, and what gives them meaning (the categories of a text column)."""
+    """A column as sortable numbers, and a text for their meaning (the categories of a text column)."""
     if not isinstance(column, pl.Series):
         wide = np.int64 if column.dtype.kind in "iu" else np.float64
         return str(np.dtype(wide)), column.astype(wide)
     if column.dtype.is_numeric() and not column.null_count():
-        # One width for each kind of number: the caller's choice of it does not change what the records say.
+        # One width for each kind of number: the caller's choice must not change the fingerprint.
         wide = pl.Int64 if column.dtype.is_integer() else pl.Float64
         column = column if column.dtype in (pl.UInt64, pl.Int128, pl.UInt128) else column.cast(wide)
         return str(column.dtype), column.to_numpy()

@@ -1,10 +1,14 @@
-"""At the door: whatever table the caller has becomes a polars frame, without copying where that is possible."""
+"""Tables of any library as polars frames, without copying where that is possible."""
 
 from __future__ import annotations
 
 import enum
 import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,62 +16,127 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.ids import as_id_series
+from discreet.data.values import spelled_column, spelled_values
 from discreet.errors import DataError, UsageError
 
-__all__ = ["as_frame", "as_mask", "numeric_column", "time_column"]
+__all__ = ["as_frame", "as_mask", "numeric_column", "require_columns", "time_column", "typed_columns"]
+
+MOST_EXACT = 2**53
+"""Whole numbers beyond this are rounded as 64-bit floats."""
 
 
-def as_frame(data: Any, names: Sequence[str], *, at_least: int = 2, ids: Collection[str] = ()) -> pl.DataFrame:
+def as_frame(
+    data: Any,
+    names: Sequence[str],
+    *,
+    at_least: int = 2,
+    ids: Collection[str] = (),
+    as_text: Collection[str] | None = (),
+) -> pl.DataFrame:
     """A polars frame from polars, pandas, Arrow, a mapping of arrays, a sparse matrix or an iterable of tuples.
+
+    Typed columns (``typed_columns``) keep their types, which count as declared by the caller. The type of a Python
+    value does not depend on the other rows.
 
     Parameters
     ----------
     names
         Columns of an iterable of tuples, in order; a sparse matrix fills the first three.
     at_least
-        How many of these columns no tuples at all make.
+        Number of columns of an empty iterable of tuples.
     ids
-        Columns of ids. Numbers of several kinds stay what they are there: as fractions, whole numbers beyond 2⁵³ would
-        run together because of one record that holds another kind.
+        Columns of ids. Numbers of several types are not converted to floats: one float among them would round whole
+        numbers beyond 2⁵³.
+    as_text
+        Columns of which Python values become text, each by its own type as in ``values.spelled``; None for all but the
+        ids.
     """
+    frame = _as_frame(data, names, at_least, ids, as_text)
+    untyped = [name for name in _texts(frame.columns, ids, as_text) if frame[name].dtype == pl.Object]
+    return frame.with_columns(spelled_column(frame[name]) for name in untyped) if untyped else frame
+
+
+def typed_columns(data: Any) -> frozenset[str]:
+    """The columns with a type: of polars, Arrow, numpy, and of pandas where it is not object or text."""
+    if isinstance(data, pl.DataFrame | pl.LazyFrame):
+        return frozenset(name for name, dtype in data.lazy().collect_schema().items() if dtype != pl.Object)
+    module = type(data).__module__.partition(".")[0]
+    if module == "pandas":
+        frame = data if hasattr(data, "columns") else data.to_frame()
+        return frozenset(str(name) for name in frame.columns if not _is_untyped(frame[name]))
+    if module == "pyarrow":
+        return frozenset(getattr(data, "column_names", None) or data.schema.names)
+    if isinstance(data, Mapping):
+        arrays = (name for name, v in data.items() if isinstance(v, np.ndarray) and v.dtype.kind != "O")
+        series = (name for name, v in data.items() if isinstance(v, pl.Series) and v.dtype != pl.Object)
+        return frozenset([*arrays, *series])
+    return frozenset()
+
+
+def _texts(columns: Collection[str], ids: Collection[str], as_text: Collection[str] | None) -> Collection[str]:
+    if as_text is None:
+        return [name for name in columns if name not in ids]
+    return [name for name in as_text if name in columns]
+
+
+def _as_frame(
+    data: Any, names: Sequence[str], at_least: int, ids: Collection[str], as_text: Collection[str] | None
+) -> pl.DataFrame:
     if isinstance(data, pl.DataFrame):
         return data
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
-        return _from_pandas(data, ids)
+        return _from_pandas(data, ids, as_text)
     if module == "pyarrow":
         return pl.DataFrame(pl.from_arrow(data))
     if module == "scipy":
         coo = data.tocoo()
         return pl.DataFrame(dict(zip(names, map(_owned, (coo.row, coo.col, coo.data)), strict=False)))
     if isinstance(data, Mapping):
-        return _from_columns(data, ids)
+        return _from_columns(data, ids, as_text)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        return _from_tuples(data, names, at_least, ids)
+        return _from_tuples(data, names, at_least, ids, as_text)
     raise UsageError(
         f"cannot read records from {type(data).__name__}.",
         remedy="Give a polars, pandas or Arrow table, a mapping of arrays, a sparse matrix, or tuples.",
     )
 
 
+def require_columns(frame: pl.DataFrame, wanted: Iterable[str], remedy: str, *, file: Path | None = None) -> None:
+    """Raise a DataError for the first column that the frame does not have."""
+    for column in wanted:
+        if column not in frame.columns:
+            raise DataError(
+                f"there is no column {column!r}; the columns are {', '.join(map(repr, frame.columns))}.",
+                file=file,
+                column=column,
+                remedy=remedy,
+            )
+
+
 def numeric_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.floating] | None:
-    """A column of numbers as floats, or None when it is not there. Text, blanks and infinities are errors."""
+    """A column of numbers as floats, or None when there is no such column. Other values and blanks are errors."""
     if name is None or name not in frame.columns:
         return None
     column = frame[name]
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
+        raise DataError(f"values of type {column.dtype} are not numbers.", column=name, remedy="Give numbers.")
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        numbers = column.cast(pl.String, strict=False).cast(pl.Float64, strict=False)
+        if column.dtype == pl.Object:
+            numbers = pl.Series([_number(value) for value in column], dtype=pl.Float64)
+        else:
+            numbers = _numbers_in(column.cast(pl.String, strict=False))
         row = int(np.argmax(numbers.is_null().to_numpy())) if len(column) else 0
         if not len(column) or not numbers.null_count():
             column = numbers
         else:
             raise DataError(
-                f"row {row} holds no number.",
+                f"row {row} is not a number.",
                 column=name,
                 value=column[row],
-                remedy="Give numbers or leave it out.",
+                remedy="Give numbers, or leave the column out.",
             )
     if column.null_count():
         row = int(np.argmax(column.is_null().to_numpy()))
@@ -77,17 +146,23 @@ def numeric_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.floating
 
 
 def time_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | None:
-    """A column of times as whole seconds since 1970, or None when it is not there."""
+    """A column of times as whole seconds since 1970, or None when there is no such column."""
     if name is None or name not in frame.columns:
         return None
     column = frame[name]
     if column.null_count():
         row = int(np.argmax(column.is_null().to_numpy()))
         raise DataError(f"row {row} is blank.", column=name, remedy="Fill it, or leave the column out.")
-    if column.dtype.is_temporal():
+    if column.dtype in (pl.Date, pl.Datetime):
         return column.cast(pl.Datetime("us")).dt.epoch("s").cast(pl.Int64).to_numpy()
+    if column.dtype == pl.Object:
+        return _seconds_of_each(column, name)
     if column.dtype.is_integer():
-        return column.cast(pl.Int64).to_numpy()
+        seconds = column.cast(pl.Int64, strict=False)
+        if seconds.null_count():
+            row = int(np.argmax(seconds.is_null().to_numpy()))
+            raise DataError(f"row {row} is no time.", column=name, value=column[row], remedy="Give seconds since 1970.")
+        return seconds.to_numpy()
     if column.dtype.is_float():
         seconds = column.to_numpy()
         wrong = ~np.isfinite(seconds)
@@ -103,7 +178,7 @@ def time_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | No
 
 
 def as_mask(keep: Any, length: int) -> NDArray[np.bool_]:
-    """A mask over records, one truth value each; anything else is a UsageError."""
+    """A mask with one truth value per record; anything else is a UsageError."""
     mask = np.empty(0, dtype=object) if isinstance(keep, pl.Expr) else np.asarray(keep)
     if mask.shape == (length,) and (mask.dtype == bool or not length):
         return mask.astype(bool)
@@ -114,31 +189,79 @@ def as_mask(keep: Any, length: int) -> NDArray[np.bool_]:
     )
 
 
-def _from_pandas(data: Any, ids: Collection[str]) -> pl.DataFrame:
-    """Column by column through numpy, so that pyarrow's view of object columns does not get in the way."""
+def _numbers_in(texts: pl.Series) -> pl.Series:
+    return texts.str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _number(value: Any) -> float | None:
+    """One rating as a number; None where it is none. Text is parsed as in a column of text."""
+    if isinstance(value, str):
+        return _numbers_in(pl.Series([value]))[0]
+    return float(value) if isinstance(value, int | float | Decimal | np.number | np.bool_) else None
+
+
+def _seconds_of_each(column: pl.Series, name: str) -> NDArray[np.int64]:
+    """Times of several types: seconds since 1970, dates and datetimes, which are UTC without a zone."""
+    seconds = np.empty(len(column), dtype=np.int64)
+    for row, value in enumerate(column):
+        if isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)
+        if isinstance(value, datetime):
+            value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
+            raise DataError(
+                f"row {row} is no time.",
+                column=name,
+                value=value,
+                remedy="Give seconds since 1970 or datetimes.",
+            )
+        seconds[row] = math.floor(value)
+    return seconds
+
+
+def _is_untyped(values: Any) -> bool:
+    """Whether a pandas column holds Python values, so that its type depends on all of them."""
+    return values.dtype == object or str(values.dtype) in ("string", "str", "category")
+
+
+def _from_pandas(data: Any, ids: Collection[str], as_text: Collection[str] | None) -> pl.DataFrame:
+    """Column by column through numpy: pyarrow would infer types of object columns."""
     frame = data if hasattr(data, "columns") else data.to_frame()
+    texts = _texts([str(name) for name in frame.columns], ids, as_text)
     columns: dict[str, pl.Series] = {}
-    for name in frame.columns:
-        values = frame[name]
-        if values.dtype == object or str(values.dtype) in ("string", "str"):
+    for label in frame.columns:
+        values, name = frame[label], str(label)
+        if _is_untyped(values):
             missing = values.isna()
             python = [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
-            columns[str(name)] = _python_column(python, ids=str(name) in ids)
-        elif str(values.dtype) == "category":
-            python = values.astype(object).where(values.notna(), None).tolist()
-            columns[str(name)] = _python_column(python, ids=str(name) in ids)
+            columns[name] = _python_column(python, name, ids=ids, texts=texts)
         else:
-            columns[str(name)] = _owned(values.to_numpy())
+            columns[name] = _from_typed_pandas(values)
     return pl.DataFrame(columns)
 
 
-def _from_columns(data: Mapping[str, Any], ids: Collection[str]) -> pl.DataFrame:
+def _from_typed_pandas(values: Any) -> pl.Series:
+    """A typed column, which keeps its type whether values are missing or not."""
+    numpy_type = getattr(values.dtype, "numpy_dtype", None)
+    if hasattr(values.dtype, "pyarrow_dtype"):
+        return pl.Series(pl.from_arrow(values.array.__arrow_array__()))
+    if getattr(values.dtype, "tz", None) is not None:
+        return _owned(values.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if numpy_type is not None and numpy_type.kind in "iufb":
+        present = pl.Series(values.notna().to_numpy())
+        filled = _owned(values.to_numpy(dtype=numpy_type, na_value=numpy_type.type(0)))
+        return pl.select(pl.when(present).then(filled)).to_series()
+    return _owned(values.to_numpy())
+
+
+def _from_columns(data: Mapping[str, Any], ids: Collection[str], as_text: Collection[str] | None) -> pl.DataFrame:
+    texts = _texts(list(data), ids, as_text)
     columns = {
         name: values
         if isinstance(values, pl.Series)
         else _owned(values)
         if isinstance(values, np.ndarray) and values.dtype.kind != "O"
-        else _python_column(list(values), ids=name in ids)
+        else _python_column(list(values), name, ids=ids, texts=texts)
         for name, values in data.items()
     }
     lengths = {name: len(values) for name, values in columns.items()}
@@ -147,7 +270,9 @@ def _from_columns(data: Mapping[str, Any], ids: Collection[str]) -> pl.DataFrame
     return pl.DataFrame(columns)
 
 
-def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int, ids: Collection[str]) -> pl.DataFrame:
+def _from_tuples(
+    data: Iterable[Any], names: Sequence[str], at_least: int, ids: Collection[str], as_text: Collection[str] | None
+) -> pl.DataFrame:
     rows = [_row(row, number) for number, row in enumerate(data)]
     width = len(rows[0]) if rows else min(at_least, len(names))
     for number, row in enumerate(rows):
@@ -156,17 +281,18 @@ def _from_tuples(data: Iterable[Any], names: Sequence[str], at_least: int, ids: 
     if not 1 <= width <= len(names):
         raise DataError(f"rows of {width} fields are not understood.", remedy=f"Give {', '.join(names)}.")
     columns = zip(*rows, strict=True) if rows else itertools.repeat((), width)
+    texts = _texts(names, ids, as_text)
     named = zip(names, columns, strict=False)
-    return pl.DataFrame({name: _python_column(list(column), ids=name in ids) for name, column in named})
+    return pl.DataFrame({name: _python_column(list(column), name, ids=ids, texts=texts) for name, column in named})
 
 
 def _row(row: Any, number: int) -> Sequence[Any]:
     if isinstance(row, tuple | list):
         return row
-    # Text and mappings can be iterated too, but their letters and their keys are not what the caller means.
+    # Text and mappings can be iterated too, but not over fields.
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
         raise DataError(
-            f"row {number} is no tuple but {type(row).__name__}.",
+            f"row {number} must be a tuple, got {type(row).__name__}.",
             value=row,
             remedy="Give tuples, or a mapping from column names to arrays.",
         )
@@ -174,16 +300,23 @@ def _row(row: Any, number: int) -> Sequence[Any]:
 
 
 def _owned(values: NDArray[Any]) -> pl.Series:
-    """A series with its own memory: polars would look at the caller's array, which can change under it."""
+    """A series with its own memory: the caller may change the array later."""
     return pl.Series(values.copy())
 
 
-def _python_column(values: list[Any], *, ids: bool) -> pl.Series:
-    """A series of Python values: polars' own type where it has one, objects where it has none (ids of any kind)."""
+def _python_column(values: list[Any], name: str, *, ids: Collection[str], texts: Collection[str]) -> pl.Series:
+    """A series of Python values: text where wanted, a polars type that holds all of them unchanged, or objects."""
+    if name in texts:
+        return spelled_values(values, column=name)
+    if name in ids:
+        if None in values:  # IdMap raises the error, which names the kind of id
+            return pl.Series([None if value is None else "" for value in values], dtype=pl.String)
+        return as_id_series(values, what="record")
+    values = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
     kinds = {type(value) for value in values if value is not None}
-    # polars would put the value of an Enum in place of its member.
+    # polars would replace a member of an Enum by its value.
     plain = not any(issubclass(kind, enum.Enum) for kind in kinds)
-    numbers = not ids and kinds <= {int, float, bool, np.float64, np.float32}
+    numbers = kinds <= {int, float, bool} and not _would_round(kinds, values)
     if plain and (numbers or len(kinds) <= 1):
         try:
             series = pl.Series(values, strict=False) if kinds <= {int, float} else pl.Series(values)
@@ -194,3 +327,8 @@ def _python_column(values: list[Any], *, ids: bool) -> pl.Series:
     if None in values:
         raise DataError(f"row {values.index(None)} is blank.", remedy="Fill it, or remove the row.")
     return as_id_series(values, what="record")
+
+
+def _would_round(kinds: set[type], values: list[Any]) -> bool:
+    """Whether a float in the column would round a whole number of another row."""
+    return float in kinds and any(isinstance(value, int) and abs(value) > MOST_EXACT for value in values)

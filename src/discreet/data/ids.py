@@ -1,6 +1,7 @@
-"""The caller's ids outside, int32 codes inside.
+"""Maps between the caller's ids and int32 codes.
 
 Codes follow the sorted order of the ids, so they depend on which ids there are and never on the order of the rows.
+Which of two ids comes first depends on these two alone: whole numbers come before text, text before anything else.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import DataError
+from discreet.errors import DataError, Remedy
 
-__all__ = ["Codes", "IdMap", "as_id_series", "compact", "group_order", "stable_text"]
+__all__ = ["Codes", "IdMap", "as_id_series", "code_order", "compact", "group_order", "stable_text", "taken"]
 
 Codes = NDArray[np.int32]
 _Key = tuple[type, str, Hashable]
 
 MOST_IDS = 2**31 - 1
 
-# Integers are looked up in a table of all integers between the lowest and the highest as long as it is about this
-# many times larger than what is looked up; elsewhere they are hashed.
+# Integers are looked up in a table of all integers between the lowest and the highest, if it is at most about this many
+# times larger than the number of look-ups; otherwise they are hashed.
 TABLE_FACTOR = 4
 CHUNK = 1 << 18
 
 
 class IdMap:
-    """A sorted set of ids and the codes 0 … n−1 that stand for them.
+    """A sorted set of ids and their codes 0 … n−1.
 
     Parameters
     ----------
     ids
-        The distinct ids. Integers and strings are kept in a polars series; anything else hashable in a list,
-        sorted by type and representation.
+        The distinct ids. Integers and strings are kept in a polars series; anything else hashable, and ids of several
+        types, in a list: whole numbers first, then text, then the rest by type and representation.
     what
         The noun used in error messages: "user", "item", "tag" …
 
@@ -166,14 +167,21 @@ class IdMap:
         return place if place < len(self._ids) and self._ids[place] == key else None
 
     def _unknown(self, key: object) -> DataError:
-        hint = ""
-        if len(self) and type(key) is not type(self._ids[0]):
-            hint = f" The {self.what} ids here are of type {type(self._ids[0]).__name__}."
-        return DataError(f"unknown {self.what} {key!r}.", value=None, remedy=f"Check its spelling and type.{hint}")
+        # By the type of the column: the type of a single id would reveal something about one record.
+        remedy = "Check its spelling and type."
+        number = isinstance(key, int | np.integer) and not isinstance(key, bool)
+        if self._ids.dtype == pl.String and not isinstance(key, str):
+            remedy = f"The {self.what} ids are text."
+            if number:
+                write = f"{remedy} Write {str(key)!r}, or declare whole numbers when you read the data"
+                remedy = Remedy(f"{write}: ids='number'.", cli=f"{write}: --ids number.")
+        elif self._ids.dtype == pl.Int64 and not number:
+            remedy = f"The {self.what} ids are whole numbers: write 17, not '17'."
+        return DataError(f"unknown {self.what} {key!r}.", value=None, remedy=remedy)
 
 
 def as_id_series(ids: Iterable[Hashable] | pl.Series, *, what: str) -> pl.Series:
-    """A column of ids as Int64, String or Object; nulls, NaN and ids beyond 64 bits are refused."""
+    """A column of ids as Int64, String or Object; nulls, fractions and ids beyond 64 bits are refused."""
     if isinstance(ids, pl.Series):
         series = ids
     elif isinstance(ids, np.ndarray) and ids.dtype.kind in "iuU":
@@ -199,6 +207,12 @@ def as_id_series(ids: Iterable[Hashable] | pl.Series, *, what: str) -> pl.Series
         return narrow
     if dtype == pl.Null:
         return series.cast(pl.String)
+    if dtype.is_float():
+        raise DataError(
+            f"the {what} ids are a column of fractions ({dtype}), which rounds long whole numbers.",
+            remedy="Give whole numbers or text. In pandas one missing id turns whole numbers into fractions: "
+            "remove that row, or read the column as text.",
+        )
     return _series_of_objects(series.to_list())
 
 
@@ -207,7 +221,7 @@ def _fits_table(low: int, high: int, count: int) -> bool:
 
 
 def _distinct_integers(series: pl.Series) -> pl.Series:
-    """The distinct values in order, without a hash table where they lie close together."""
+    """The distinct values in order, without a hash table where they are close together."""
     if not len(series):
         return series
     low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]
@@ -220,7 +234,7 @@ def _distinct_integers(series: pl.Series) -> pl.Series:
 
 
 def _pieces(series: pl.Series) -> Iterator[NDArray[np.int64]]:
-    """The values in order, in pieces that stay in the cache and are no copies."""
+    """The values in order, in pieces that fit into the cache and are not copied."""
     for chunk in series.get_chunks():
         values = chunk.to_numpy()
         for begin in range(0, values.size, CHUNK):
@@ -253,14 +267,14 @@ def _series_of_objects(values: list[Any]) -> pl.Series:
     for kind in kinds:
         if kind.__repr__ is object.__repr__:
             raise DataError(
-                f"ids of type {kind.__name__} print as an address in memory, which is another one tomorrow.",
+                f"ids of type {kind.__name__} print as an address in memory, which changes with every run.",
                 remedy="Give the type a __repr__ that tells its values apart, or use numbers or text as ids.",
             )
     return _object_series(values)
 
 
 def _object_series(values: list[Any]) -> pl.Series:
-    """Objects as they are."""
+    """A series of objects."""
     if values and isinstance(values[0], enum.Enum):
         # From a list, polars would put the value of an Enum in place of its member.
         return pl.Series(np.fromiter(values, dtype=object, count=len(values)))
@@ -268,22 +282,26 @@ def _object_series(values: list[Any]) -> pl.Series:
 
 
 def _key(value: Any) -> _Key:
-    """What tells an id from all others. Python alone would take 1, 1.0 and True for one."""
+    """A key that distinguishes ids which are equal in Python, such as 1, 1.0 and True."""
     value = _plain(value)
     return type(value), stable_text(value), value
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and text of numpy as those of Python."""
+    """Scalars of numpy as Python values."""
     return value.item() if isinstance(value, np.number | np.bool_ | np.str_ | np.bytes_) else value
 
 
-def _sort_key(key: _Key) -> tuple[str, str]:
-    return key[0].__name__, key[1]
+def _sort_key(key: _Key) -> tuple[int, int, str, str]:
+    """Whole numbers first, then text, in the order of columns of that type; then the rest."""
+    kind, text, value = key
+    if kind is int:
+        return 0, value, "", ""  # type: ignore[return-value]
+    return (1, 0, "", value) if kind is str else (2, 0, kind.__name__, text)  # type: ignore[return-value]
 
 
 def stable_text(value: object) -> str:
-    """What an id prints as, the same in every process: the members of a set come in order.
+    """The text of an id, the same in every process: the members of a set are sorted.
 
     Examples
     --------
@@ -327,9 +345,30 @@ def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray
     """
     from scipy.sparse import csr_array
 
-    # One row a record, one column a group: turning rows into columns is the counting sort.
+    # One row per record, one column per group: converting rows to columns is a counting sort.
     rows = csr_array(
         (np.zeros(codes.size, dtype=np.int8), codes, np.arange(codes.size + 1, dtype=np.int32)),
         shape=(codes.size, n_groups),
     ).tocsc()
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
+
+
+def code_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[np.int32]:
+    """Stable order of records by several columns of codes, each with its number of codes; the first counts most.
+
+    Examples
+    --------
+    >>> code_order([(np.array([1, 0, 1], dtype=np.int32), 2), (np.array([1, 0, 0], dtype=np.int32), 2)])
+    array([1, 2, 0], dtype=int32)
+    """
+    order: NDArray[np.int32] | None = None
+    for codes, number in reversed(columns):
+        by_column = group_order(codes if order is None else taken(codes, order), number)[0]
+        order = by_column if order is None else taken(order, by_column)
+    assert order is not None
+    return order
+
+
+def taken(column: NDArray[Any], order: NDArray[np.int32]) -> NDArray[Any]:
+    """The column in another order. polars does it with all cores, numpy with one."""
+    return pl.Series(column).gather(pl.Series(order)).to_numpy()

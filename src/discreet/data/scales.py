@@ -1,4 +1,4 @@
-"""Rating scales: public facts about a site, never looked up in its ratings."""
+"""Rating scales: public facts about a site, never derived from its ratings."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.common.numerals import parse_rational
+from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["RatingScale"]
+__all__ = ["RatingScale", "check_ratings"]
+
+DECLARE_ANOTHER = Remedy(
+    "Correct the rating, or declare another scale with scale=.",
+    cli="Correct the rating, or declare another scale with --scale LOW:HIGH[:STEP].",
+)
 
 
 @dataclass(frozen=True)
 class RatingScale:
-    """The lowest and the highest rating a person can give, and the step between two ratings.
+    """The lowest and the highest possible rating, and the step between two ratings.
 
     Parameters
     ----------
     low, high
-        The ends of the scale, both possible.
+        The ends of the scale, both included.
     step
         Distance between neighboring ratings; None for a continuous scale.
 
@@ -37,7 +43,7 @@ class RatingScale:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise UsageError(f"a rating scale from {self.low} to {self.high} holds no two ratings.")
+            raise UsageError(f"a rating scale must rise from its low to its high end, got {self.low} to {self.high}.")
         if self.step is not None and (self.step <= 0 or (self.high - self.low) % self.step):
             raise UsageError(f"steps of {self.step} do not lead from {self.low} to {self.high}.")
 
@@ -52,11 +58,11 @@ class RatingScale:
                 f"{given!r} is not a rating scale.", remedy='Write low:high or low:high:step, for example "1:5".'
             )
         try:
-            low, high, *step = [None if part in ("", None, "none") else Fraction(str(part)) for part in parts]
-        except ValueError:
+            low, high, *step = [None if part in ("", None, "none") else parse_rational(str(part)) for part in parts]
+        except (ValueError, OverflowError):
             raise UsageError(f"{given!r} is not a rating scale.", remedy='Write for example "1:5".') from None
         if low is None or high is None:
-            raise UsageError(f"{given!r} has no ends.", remedy='Write for example "1:5".')
+            raise UsageError(f"{given!r} has no low or no high end.", remedy='Write for example "1:5".')
         return cls(low, high, step[0] if step else Fraction(1))
 
     @property
@@ -83,6 +89,22 @@ class RatingScale:
     def __str__(self) -> str:
         ends = f"{_plain(self.low)}:{_plain(self.high)}"
         return ends + (f":{_plain(self.step)}" if self.step is not None else ":none")
+
+
+def check_ratings(rating: NDArray[np.floating] | None, scale: RatingScale | None) -> None:
+    """Refuse ratings that are not finite or not on the scale, and a scale without ratings."""
+    if rating is None:
+        if scale is not None:
+            raise UsageError("a rating scale was given, but there are no ratings.", remedy="Name the rating column.")
+        return
+    checks = [(~np.isfinite(rating), "not a finite number", "Remove the record, or correct it.")]
+    if scale is not None:
+        checks.append((~scale.contains(rating), f"not on the declared scale {scale}", DECLARE_ANOTHER))
+    for wrong, what, remedy in checks:
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            value = float(rating[row])
+            raise DataError(f"the rating is {what}.", row=row, column="rating", value=value, remedy=remedy)
 
 
 def _plain(number: Fraction) -> str:

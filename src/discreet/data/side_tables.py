@@ -1,4 +1,4 @@
-"""Tables beside the records: what is known of each item or user, in the order of the codes."""
+"""Tables of items or users, in the order of the codes."""
 
 from __future__ import annotations
 
@@ -8,32 +8,39 @@ import numpy as np
 import polars as pl
 
 from discreet.data.frames import as_frame
+from discreet.data.id_forms import IdKind, coded
 from discreet.data.ids import IdMap
 from discreet.errors import DataError
 
 __all__ = ["aligned", "side_table"]
 
 
-def side_table(given: Any, column: str, *, what: str) -> tuple[IdMap | None, pl.DataFrame | None]:
-    """The ids of a side table, and the table in their order."""
+def side_table(
+    given: Any, column: str, *, what: str, kind: IdKind | None = None
+) -> tuple[IdMap | None, pl.DataFrame | None]:
+    """The ids of a table of items or users, in the declared type if there is one, and the table in their order."""
     if given is None:
         return None, None
-    if isinstance(given, IdMap):
-        return given, None
     if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
-        return IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what), None
+        given = IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what)
+    if isinstance(given, IdMap):
+        return coded(given.series, kind, what=what)[0] if kind else given, None
     frame = as_frame(given, [column], ids=(column,))
     if column not in frame.columns:
         raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
-    ids = IdMap(frame[column], what=what)
-    return ids, aligned(frame, column, ids)
+    ids = coded(frame[column], kind, what=what)[0]
+    return ids, aligned(frame, column, ids, kind=kind)
 
 
-def aligned(frame: pl.DataFrame, column: str, ids: IdMap) -> pl.DataFrame:
-    """A side table with one row for each id, in code order; rows of others are left out, missing ones are null."""
+def aligned(frame: pl.DataFrame, column: str, ids: IdMap, *, kind: IdKind | None = None) -> pl.DataFrame:
+    """The table with one row for each id, in code order; rows of other ids are left out, missing rows are null."""
     if column not in frame.columns:
         raise DataError(f"the table of {ids.what}s has no column {column!r}.", column=column)
-    codes = ids.encode(frame[column], unknown="mark")
+    if kind is None:
+        codes = ids.encode(frame[column], unknown="mark")
+    else:
+        named, rows = coded(frame[column], kind, what=ids.what)
+        codes = ids.encode(named.series, unknown="mark")[rows]
     row_of = np.full(len(ids), -1, dtype=np.int64)
     row_of[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
     known = int((codes >= 0).sum())

@@ -1,6 +1,6 @@
-"""Training and test parts of the same records: seeded, reproducible, indifferent to threads and to row order.
+"""Training and test parts of the same records: seeded, and the same for any number of threads and any row order.
 
-Splits are for experiments. They release nothing, and they protect nothing.
+Splits are for experiments. They release nothing and protect nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.data.fingerprints import canonical_order
 from discreet.data.ids import IdMap, stable_text
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
+from discreet.errors import Remedy, UsageError
 
 __all__ = [
     "GeneralizationSplit",
@@ -39,15 +39,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Split:
-    """Two parts that hold every record once. Both remember the whole, which the ledger charges.
-
-    Attributes
-    ----------
-    train
-        What a model may learn from.
-    test
-        What it is asked about.
-    """
+    """Records to fit a model on, and records to predict. Both parts remember the whole, which the ledger charges."""
 
     train: Interactions
     test: Interactions
@@ -55,17 +47,7 @@ class Split:
 
 @dataclass(frozen=True)
 class GeneralizationSplit:
-    """Three parts that hold every record once: a model meets people whom it did not learn from.
-
-    Attributes
-    ----------
-    train
-        All records of the users who were not held out.
-    fold_in
-        What the model is told of the held-out users when it is used.
-    target
-        What it is asked about them.
-    """
+    """Records of the users who were not held out; of the others, records that the model gets and records to predict."""
 
     train: Interactions
     fold_in: Interactions
@@ -95,9 +77,9 @@ def leave_one_out(
     Parameters
     ----------
     without_times
-        What to do with records that carry no times: ``"error"``, or hold out a ``"random"`` record instead.
+        What to do with records without times: ``"error"``, or hold out a ``"random"`` record instead.
     seed
-        Settles ties at random, and draws the random records. Without it the last item in code order wins.
+        For random ties and random records. Without it the last item in code order is held out.
 
     Examples
     --------
@@ -106,12 +88,14 @@ def leave_one_out(
     ['rum']
     """
     if without_times not in ("error", "random"):
-        raise UsageError(f"without_times={without_times!r}?", remedy="Choose 'error' or 'random'.")
+        raise UsageError(f"without_times must be 'error' or 'random', got {without_times!r}.")
     if data.timestamp is None:
         if without_times == "error":
             raise UsageError(
                 "these records have no times, so none of them is the latest.",
-                remedy="Choose without_times='random' with a seed, or all_but_one.",
+                remedy=Remedy(
+                    "Choose without_times='random' with a seed, or all_but_one.", cli="Choose --how all-but-one."
+                ),
             )
         if seed is None:
             raise UsageError("random records need a seed.", remedy="Give seed=.")
@@ -126,7 +110,7 @@ def leave_one_out(
 
 
 def k_fold_records(data: Interactions, k: int = 5, *, seed: int) -> Iterator[Split]:
-    """Each record is tested once: ``k`` splits whose test parts are equally large, give or take one record.
+    """Each record is tested once: ``k`` splits with test parts of equal size, up to one record.
 
     Examples
     --------
@@ -153,14 +137,14 @@ def k_fold_users(data: Interactions, k: int = 5, *, seed: int) -> Iterator[Split
 
 
 def temporal(data: Interactions, *, at: int | date | datetime | None = None, fraction: float | None = None) -> Split:
-    """The past trains, the future tests.
+    """Train on the past, test on the future.
 
     Parameters
     ----------
     at
-        The first moment of the test part: seconds since 1970, a date or a datetime (UTC without a zone).
+        The first time of the test part: seconds since 1970, a date or a datetime (UTC without a zone).
     fraction
-        Instead of a moment, the share of the records that trains, at most: those of one second stay together.
+        Instead of a time, the largest share of the records for training: those of one second stay together.
 
     Examples
     --------
@@ -169,9 +153,14 @@ def temporal(data: Interactions, *, at: int | date | datetime | None = None, fra
     (1, 2)
     """
     if data.timestamp is None:
-        raise UsageError("these records have no times.", remedy="Name the time column with timestamp=.")
+        raise UsageError(
+            "these records have no times.",
+            remedy=Remedy(
+                "Name the time column with timestamp=.", cli="Choose another --how, or give records with times."
+            ),
+        )
     if (at is None) == (fraction is None):
-        raise UsageError("a temporal split needs either a moment or a fraction.", remedy="Give at= or fraction=.")
+        raise UsageError("a temporal split needs either a time or a fraction.", remedy="Give at= or fraction=.")
     if fraction is not None:
         _check_fraction(fraction, "fraction")
         trained = int(fraction * len(data))
@@ -184,15 +173,15 @@ def temporal(data: Interactions, *, at: int | date | datetime | None = None, fra
 def strong_generalization(
     data: Interactions, *, held_out_users: int | float, fold_in: float = 0.8, seed: int
 ) -> GeneralizationSplit:
-    """Hold out users; show the model a part of their records and ask about the rest.
+    """Hold out users; give the model a part of their records and predict the rest.
 
     Parameters
     ----------
     held_out_users
-        How many users: a number, or a share between 0 and 1.
+        The number of users, or a share between 0 and 1.
     fold_in
-        Share of each held-out user's records that is shown: at least one record, and all but one at most. The
-        only record of a user is shown.
+        Share of each held-out user's records that the model gets: at least one record, and at most all but one. The
+        only record of a user is given.
 
     Examples
     --------
@@ -226,7 +215,7 @@ def strong_generalization(
 
 
 def choose_users(n_users: int, n: int, *, seed: int) -> Mask:
-    """Mask of ``n`` users out of ``n_users``, each set of them as likely as another.
+    """Mask of ``n`` users out of ``n_users``, chosen uniformly at random.
 
     Examples
     --------
@@ -237,9 +226,9 @@ def choose_users(n_users: int, n: int, *, seed: int) -> Mask:
 
 
 def seeded(seed: int, purpose: str) -> np.random.Generator:
-    """A generator for one purpose: the same seed gives unrelated numbers to another purpose.
+    """A generator for one purpose: the same seed gives independent numbers for other purposes.
 
-    Otherwise sampling users with seed 1 and folding them with seed 1 would deal the same cards twice.
+    Otherwise sampling users with seed 1 and splitting them with seed 1 would use the same random numbers.
     """
     try:
         number = operator.index(seed)
@@ -251,12 +240,12 @@ def seeded(seed: int, purpose: str) -> np.random.Generator:
 
 
 def _split(data: Interactions, test: Mask, *, independent: bool = False) -> Split:
-    """Both parts; independent where what is held out of one user's records does not depend on other users."""
+    """Both parts; independent if what is held out of one user's records does not depend on other users."""
     return Split(train=data.filter(~test, independent=independent), test=data.filter(test, independent=independent))
 
 
 def _order(data: Interactions) -> NDArray[np.int64]:
-    """Records in an order of their own: kept repeats stand as they came, so they need one."""
+    """An order of the records that does not depend on the order of input, which kept repeats have."""
     if not data.may_repeat:
         return np.arange(len(data))
     columns = {name: data.context[name] for name in data.context.columns}
@@ -275,9 +264,9 @@ def _one_of_each_user(data: Interactions, seed: int, purpose: str) -> Mask:
 def _keys(data: Interactions, order: NDArray[np.int64], seed: int, purpose: str) -> NDArray[np.uint64]:
     """A random number for each record, in this order, that depends on its user, its item and the seed alone.
 
-    So nobody's held-out record changes when another user comes or goes. Kept repeats are told apart by their place.
+    So no held-out record changes when another user is added or removed. Kept repeats differ by their position.
     """
-    seeded(seed, purpose)  # refuses what is no seed
+    seeded(seed, purpose)  # checks the seed
     user, item = data.user[order], data.item[order]
     repeated = np.zeros(order.size, dtype=bool)
     repeated[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
@@ -289,7 +278,7 @@ def _keys(data: Interactions, order: NDArray[np.int64], seed: int, purpose: str)
 
 
 def _hashes(ids: IdMap, salt: str) -> NDArray[np.uint64]:
-    """64 bits for each id that depend on nothing but the id and the salt."""
+    """64 bits for each id that depend only on the id and the salt."""
     key = hashlib.blake2b(salt.encode(), digest_size=32).digest()
     texts = (f"{type(i).__name__}:{stable_text(i)}" for i in ids.ids())
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts)
@@ -305,7 +294,7 @@ def _scrambled(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _folds(n: int, k: int, what: str, generator: np.random.Generator) -> NDArray[np.int64]:
     if not _is_whole(k) or not 2 <= k <= n:
-        raise UsageError(f"{n:,} {what} cannot be dealt into {k!r} folds.", remedy=f"Choose k from 2 to {n:,}.")
+        raise UsageError(f"{n:,} {what} cannot be split into {k!r} folds.", remedy=f"Choose k from 2 to {n:,}.")
     return generator.permutation(n) % k
 
 
@@ -334,4 +323,4 @@ def _seconds(at: int | date | datetime | None) -> int:
     try:
         return ceil(at)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"at={at!r} is no moment.", remedy="Give seconds since 1970, or a date.") from None
+        raise UsageError(f"at={at!r} is not a time.", remedy="Give seconds since 1970, or a date.") from None

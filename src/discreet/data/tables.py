@@ -1,30 +1,35 @@
-"""Rows of attributes whose domains are declared, for releasing answers to many queries."""
+"""Rows of attributes with declared domains, for releasing answers to many queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.dataset import Dataset, HashedColumns, frozen
 from discreet.data.domains import Domain, as_domain
-from discreet.data.fingerprints import covered, cut_from, fingerprint_of_records
-from discreet.data.frames import as_frame, as_mask
+from discreet.data.fingerprints import Cut, covered, cut_from
+from discreet.data.frames import as_frame, require_columns
 from discreet.data.ids import Codes, IdMap, compact
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["Table"]
+__all__ = ["DECLARE_ANOTHER", "Table"]
 
 MOST_DENSE_CELLS = 2**24
 
+DECLARE_ANOTHER = Remedy(
+    "Correct the value, or declare another domain with domains=.",
+    cli="Correct the value, or declare another domain with --domains FILE.",
+)
 
-class Table:
-    """Rows of typed attributes with declared, public domains. Immutable; rows stay in the order they came.
+
+class Table(Dataset):
+    """Rows of typed attributes with declared, public domains. Immutable; rows keep their order.
 
     Parameters
     ----------
@@ -33,11 +38,12 @@ class Table:
         Columns that no domain names are left out.
     domains
         The **public** domain of each attribute: a ``CategoricalDomain`` or a list of values, an ``IntegerDomain``
-        or a ``range``. A value outside its domain is an error, never a new value.
+        or a ``range``. A value outside its domain is an error, never a new value. Every value is compared by itself;
+        text files are read in the types of the domains.
     group
         Column that says which rows are coupled (a household, a patient …). It is no attribute: no query sees it.
     name
-        What to call these data in messages and in the ledger.
+        What the data are called in messages and in the ledger.
 
     Attributes
     ----------
@@ -51,8 +57,6 @@ class Table:
         Ids of the groups.
     group : int32 array or None
         Code of the group of each row.
-    lineage : tuple of str
-        Fingerprints of the data that these are a part of.
     complete : bool
         Whether no rows were left out by ``filter``. Only then is the number of rows public where rows are replaced.
 
@@ -73,9 +77,9 @@ class Table:
     codes: Mapping[str, Codes]
     groups: IdMap | None
     group: Codes | None
-    name: str
-    lineage: tuple[str, ...]
     _frame: pl.DataFrame
+
+    _independent_cut: ClassVar[Cut] = "records"
 
     def __init__(self, data: Any, *, domains: Mapping[str, Any], group: str | None = None, name: str = "") -> None:
         if not isinstance(domains, Mapping) or not domains:
@@ -84,14 +88,8 @@ class Table:
             raise UsageError(f"{group!r} cannot be the group and an attribute.", remedy="Leave it out of domains.")
         wanted = [*domains] if group is None else [*domains, group]
         frame = as_frame(data, wanted, at_least=len(wanted))
-        for column in wanted:
-            if column not in frame.columns:
-                raise DataError(
-                    f"there is no column {column!r}; the columns are {', '.join(map(repr, frame.columns))}.",
-                    column=column,
-                    remedy="Name the columns as the domains do.",
-                )
-        self.name, self.lineage = name, ()
+        require_columns(frame, wanted, "Name the columns as the domains do.")
+        self.name, self.lineage, self.once_inferred = name, (), frozenset()
         self.attributes = tuple(domains)
         self.domains = MappingProxyType({attribute: as_domain(domain) for attribute, domain in domains.items()})
         self.codes = MappingProxyType(
@@ -100,19 +98,18 @@ class Table:
         self.groups, self.group = None, None
         if group is not None:
             self.groups = IdMap(frame[group], what="group")
-            self.group = _frozen(self.groups.encode(frame[group]))
-        # The values stay beside the codes: bins must not change whose data the fingerprint says these are.
+            self.group = frozen(self.groups.encode(frame[group]))
+        # The values are kept beside the codes: bins must not change the fingerprint.
         self._frame = frame.select(wanted)
 
-    # What it is
+    # Properties
 
     def __len__(self) -> int:
         return self._frame.height
 
-    def __repr__(self) -> str:
-        name = f"{self.name!r}: " if self.name else ""
-        groups = "" if self.groups is None else f", {len(self.groups):,} groups"
-        return f"Table({name}{len(self):,} rows, {len(self.attributes)} attributes, {self.n_cells:,} cells{groups})"
+    def _parts_of_repr(self) -> list[str]:
+        groups = [] if self.groups is None else [f"{len(self.groups):,} groups"]
+        return [f"{len(self):,} rows", f"{len(self.attributes)} attributes", f"{self.n_cells:,} cells", *groups]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -128,15 +125,10 @@ class Table:
     def complete(self) -> bool:
         return covered(self.lineage, "record", "replace")
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of the rows: the same for the same values in any order, whatever the domains and bins."""
-        return fingerprint_of_records(
-            kind="table",
-            ids=[] if self.groups is None or self.group is None else [(self.groups, self.group)],
-            values={attribute: self._frame[attribute] for attribute in self.attributes},
-            repeats=True,
-        )
+    def _hashed(self) -> HashedColumns:
+        ids = {} if self.groups is None or self.group is None else {"group": (self.groups, self.group)}
+        values = {attribute: self._frame[attribute] for attribute in self.attributes}
+        return HashedColumns("table", ids, values, repeats=True)
 
     def describe(self) -> dict[str, Any]:
         """Facts about these rows, for their owner: they are **not** private and not for publication."""
@@ -159,12 +151,12 @@ class Table:
     # Counts
 
     def histogram(self, attributes: Sequence[str] | None = None) -> NDArray[np.int64]:
-        """How many rows fall into each cell of the product domain; one axis an attribute.
+        """How many rows fall into each cell of the product domain; one axis per attribute.
 
         Parameters
         ----------
         attributes
-            Which attributes, in this order; all of them unless told.
+            Which attributes, in this order; all of them by default.
         """
         chosen = self._chosen(attributes)
         shape = tuple(self.domains[attribute].size for attribute in chosen)
@@ -182,7 +174,7 @@ class Table:
 
         Privacy
         -------
-        Which cells are empty is as secret as the counts: noise belongs on all cells of the domain, not on these.
+        Which cells are empty is as secret as the counts: add noise to all cells of the domain, not only to these.
         """
         cells = np.sort(self._cells(self._chosen(attributes)))
         begins = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])) if cells.size else np.empty(0, np.int64)
@@ -212,31 +204,52 @@ class Table:
             cells += self.codes[attribute]
         return cells
 
-    # Parts
+    # Parts and other shapes
 
-    def filter(
-        self, keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series], *, independent: bool = False
-    ) -> Table:
-        """The rows for which ``keep`` is true: a mask, or a function of ``to_frame()`` that gives one.
+    def with_attributes(self, attributes: Sequence[str]) -> Table:
+        """The table with some of its attributes, in this order.
 
-        The part remembers where it came from, so the ledger charges what is done with it to the whole;
-        ``independent`` declares that the rule looks at one row (or group) at a time.
+        Examples
+        --------
+        >>> table = Table({"a": [0, 1], "b": [1, 1], "c": [0, 0]}, domains=dict.fromkeys("abc", range(2)))
+        >>> table.with_attributes(["c", "a"]).attributes
+        ('c', 'a')
+        """
+        return self.with_domains({name: self.domains[name] for name in self._chosen(attributes)})
+
+    def with_domains(self, domains: Mapping[str, Any]) -> Table:
+        """The table with these attributes and domains; rows, their order and their groups stay.
+
+        Parameters
+        ----------
+        domains
+            The **public** domain of each attribute that is kept. It must include the values of all rows.
 
         Privacy
         -------
-        How many rows a rule keeps depends on what they hold, so nothing is promised about a part under the relation
-        "replace", for which the number of rows is public. Put the condition into the queries instead.
+        The ledger charges what is done with the result to this table.
+
+        Examples
+        --------
+        >>> from discreet.data import IntegerDomain
+        >>> table = Table({"age": [3, 40], "sex": ["F", "M"]}, domains={"age": range(100), "sex": ["F", "M"]})
+        >>> table.with_domains({"age": IntegerDomain(0, 99, bins=2)}).histogram()
+        array([2, 0])
         """
-        mask = as_mask(keep(self._frame) if callable(keep) else keep, len(self))
-        part = object.__new__(Table)
-        part.name, part.attributes, part.domains = self.name, self.attributes, self.domains
-        part.codes = MappingProxyType({name: _frozen(codes[mask]) for name, codes in self.codes.items()})
-        part.groups, part.group = None, None
+        group = next((name for name in self._frame.columns if name not in self.attributes), None)
+        view = Table(self._frame, domains=domains, group=group, name=self.name)
+        view.lineage = cut_from(self, "rewritten")
+        return view
+
+    def _part(self, mask: NDArray[np.bool_], *, cut: Cut | None) -> Table:
+        part = self._copy()
+        part.codes = MappingProxyType({name: frozen(codes[mask]) for name, codes in self.codes.items()})
         if self.groups is not None and self.group is not None:
             part.groups, group = compact(self.groups, self.group[mask])
-            part.group = _frozen(group)
+            part.group = frozen(group)
         part._frame = self._frame.filter(pl.Series(mask))
-        part.lineage = cut_from(self, "records" if independent else "freely")
+        if cut is not None:
+            part.lineage = cut_from(self, cut)
         return part
 
 
@@ -247,21 +260,16 @@ def _encode(column: pl.Series, domain: Domain) -> Codes:
         raise DataError(
             f"row {row} is blank.",
             column=column.name,
-            remedy="Write a value of its own for what is not known, and declare it in the domain.",
+            remedy="Write a value for what is not known, such as 'unknown', and declare it in the domain.",
         )
     codes = domain.encode(column)
     if codes.size and codes.min() < 0:
         row = int(np.argmax(codes < 0))
         raise DataError(
-            f"row {row} is outside the declared domain {domain}.",
+            f"the value is outside the declared domain {domain}.",
+            row=row,
             column=column.name,
             value=column[row],
-            remedy="Correct the value or declare the right domain.",
+            remedy=DECLARE_ANOTHER,
         )
-    return _frozen(codes)
-
-
-def _frozen(codes: Codes) -> Codes:
-    codes = np.ascontiguousarray(codes)
-    codes.flags.writeable = False
-    return codes
+    return frozen(codes)

@@ -1,6 +1,6 @@
-"""Public rules that clean tags: what a bookmarking site adds by itself, and how people spell.
+"""Public rules that clean tags: they remove system tags and unify spellings.
 
-A rule looks at one tag and nothing else, so applying it costs no privacy.
+A rule reads one tag at a time, so applying it costs no privacy.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from discreet.errors import UsageError
 __all__ = ["SYSTEM_TAGS", "Cleaning", "TagRule"]
 
 SYSTEM_TAGS = frozenset({"imported", "public", "no-tag", "unfiled", "jabref:noKeywordAssigned"})
-"""Tags that bookmarking sites and import tools add by themselves: nobody chose them."""
+"""Tags that bookmarking sites and import tools add."""
 
 
 @dataclass(frozen=True)
 class TagRule:
-    """A public rule that rewrites or drops a tag by looking at that tag and nothing else.
+    """A public rule that rewrites or drops each tag by itself.
 
     Parameters
     ----------
     lower
         Whether ``Python`` and ``python`` are the same tag.
     strip
-        Whether blanks around a tag go.
+        Whether to strip blanks around a tag.
     drop
-        Tags that go; compared after the two steps above, and without regard to case when ``lower`` is set.
+        Tags to drop; compared after the two steps above, and without regard to case when ``lower`` is set.
     drop_prefixes
-        Beginnings of tags that go, compared in the same way.
+        Beginnings of tags to drop, compared in the same way.
 
     Privacy
     -------
-    The rule maps one triple to one triple or none, in the same way for everybody. Datasets that differ in a user or in
-    a triple, present or absent, still differ in no more, so what is proved of the cleaned triples for these units holds
-    for the raw ones. It does not where the value of a tag is the unit, or a user is replaced: a triple may go, or
-    become equal to another one, because of its tag.
+    The rule maps one triple to one triple or none, in the same way for everybody. Datasets that differ in one user or
+    one triple, present or absent, still do after cleaning, so guarantees for these units carry over to the raw triples.
+    They do not where the unit is the value of a tag, or where a user is replaced: a triple may be dropped, or become
+    equal to another one, because of its tag.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class TagRule:
         object.__setattr__(self, "drop_prefixes", tuple(map(self._folded, self.drop_prefixes)))
 
     def __call__(self, tag: str) -> str | None:
-        """The tag as it stays, or None when it goes; a tag of which nothing is left goes."""
+        """The rewritten tag, or None when it is dropped; an empty tag is dropped."""
         tag = self._folded(tag.strip() if self.strip else tag)
         if not tag or tag in self.drop or tag.startswith(self.drop_prefixes):
             return None
@@ -75,7 +75,7 @@ class Cleaning:
     rule
         The rule.
     dropped
-        Triples whose tag the rule dropped.
+        Triples with a tag that the rule dropped.
     collapsed
         Triples that became equal to another one.
     """

@@ -1,4 +1,4 @@
-"""What the lists do to the catalog: how much of it is shown, how evenly, and how popular what is shown already was."""
+"""Coverage of the catalog by the lists, evenness, and popularity of the recommended items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["catalog_coverage", "evaluate_catalog", "gini", "popularity_percentil
 
 
 def catalog_coverage(counts: Any) -> float:
-    """Share of the catalog that is recommended to anybody at all.
+    """Share of the catalog that is recommended to at least one user.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def gini(counts: Any) -> float:
     Parameters
     ----------
     counts
-        How often each item of the catalog is recommended, zeros included. Leaving the zeros out makes any
-        recommender look fair.
+        How often each item of the catalog is recommended, zeros included. Without the zeros every recommender looks
+        fair.
 
     Examples
     --------
@@ -53,15 +53,15 @@ def gini(counts: Any) -> float:
     """
     amounts = np.sort(_amounts(counts))
     if amounts[-1] == 0:
-        raise EvaluationError("nothing is recommended, so no share of it is defined.", remedy="Give positive counts.")
+        raise EvaluationError("nothing is recommended.", remedy="Give positive counts.")
     n = amounts.size
     weights = 2 * np.arange(1, n + 1) - n - 1
-    # Rounding can leave an even distribution a hair below nothing.
+    # Rounding can make the value of an even distribution slightly negative.
     return max(0.0, float(weights @ amounts / (n * amounts.sum())))
 
 
 def popularity_percentiles(popularity: Any) -> NDArray[np.float64]:
-    """Where each item stands among all that have any popularity: 1 for the most popular alone, 0 for an unused one.
+    """The percentile of each item among the items with any popularity: 1 for the most popular, 0 for an unused one.
 
     Items of equal popularity share the mean of their ranks; ranks are divided by the number of items with any.
 
@@ -92,8 +92,8 @@ def evaluate_catalog(recommended: Any, *, trained_on: Any, k: int | Sequence[int
     recommended
         A table ``user_id, item_id, rank`` or a matrix of item codes padded with −1, as in :func:`match`.
     trained_on
-        The :class:`Interactions` the model learned from: its items are the catalog, its records their popularity.
-        Beside a matrix, an array with the popularity of each item does as well.
+        The :class:`Interactions` that the model was fitted on: its items are the catalog, its records their popularity.
+        With a matrix, an array of the popularity of each item is possible, too.
     k
         One list length, or several.
 
@@ -145,8 +145,8 @@ def _lists(recommended: Any, trained_on: Any, n_items: int, depth: int) -> tuple
     lists = lists_of_table(frame, users=users, items=trained_on.items, depth=depth)
     if (lists.item < 0).any():
         raise EvaluationError(
-            f"{int((lists.item < 0).sum()):,} recommendations name items that the training data do not know.",
-            remedy="Declare the whole catalog with trained_on.with_catalog(...).",
+            f"{int((lists.item < 0).sum()):,} recommendations are of items that the training data do not have.",
+            remedy="Declare the whole catalog with trained_on.with_catalog(…).",
         )
     return users.series, lists
 
@@ -172,7 +172,7 @@ def _amounts(counts: Any) -> NDArray[np.float64]:
     amounts = as_numbers(counts, what="counts")
     if amounts.ndim != 1 or amounts.min() < 0:
         raise EvaluationError(
-            f"counts of shape {amounts.shape} from {amounts.min():g} to {amounts.max():g} are not one count an item.",
+            f"counts of shape {amounts.shape} from {amounts.min():g} to {amounts.max():g} are not one count per item.",
             remedy="Give a list of counts from 0.",
         )
     return amounts

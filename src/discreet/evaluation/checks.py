@@ -1,8 +1,8 @@
-"""What every metric refuses: nothing to measure, shapes that do not fit, values that are no numbers."""
+"""Checks of what is measured: values, shapes, list lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from discreet.errors import EvaluationError
 __all__ = [
     "Missing",
     "as_numbers",
-    "check_choice",
     "check_confidence",
     "check_k",
     "check_lengths",
@@ -81,8 +80,3 @@ def check_confidence(confidence: float) -> None:
         raise EvaluationError(
             f"confidence={confidence!r} is not between 0 and 1.", remedy="Give for example 0.95 for 95 %."
         )
-
-
-def check_choice(value: object, choices: Sequence[str], *, what: str) -> None:
-    if value not in choices:
-        raise EvaluationError(f"{what}={value!r}?", remedy=f"Choose from {', '.join(map(repr, choices))}.")

@@ -1,19 +1,18 @@
-"""How far released counts are from the true ones: squared error, divergence, and the top of the list."""
+"""Errors of released counts: squared error, divergence, and the top of the list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import EvaluationError
-from discreet.evaluation.checks import as_numbers, check_choice, check_k, check_lengths, check_same_shape
+from discreet.evaluation.checks import as_numbers, check_k, check_lengths, check_same_shape
 from discreet.evaluation.scores import Scores
 
 __all__ = [
-    "Ties",
     "count_mse",
     "evaluate_counts",
     "kl_original_to_released",
@@ -21,9 +20,7 @@ __all__ = [
     "top_k_precision",
 ]
 
-Ties = Literal["expected", "random", "id"]
-
-FLOOR = 0.01  # Fan & Jin (2015), section 6.3: what takes the place of counts that are not positive
+FLOOR = 0.01  # Fan & Jin (2015), section 6.3: replaces counts that are not positive
 
 
 def count_mse(released: Any, *, original: Any) -> float:
@@ -44,7 +41,7 @@ def kl_released_to_original(released: Any, *, original: Any, floor: float = FLOO
     .. math:: D(R \,\|\, O) = \sum_i R_i \ln \frac{R_i}{O_i}
 
     On **both** sides counts that are zero or negative are first replaced by ``floor``; then each side is divided by
-    its sum. Expectations are under the released distribution: mass released where there is little is what costs.
+    its sum. The expectation is under the released distribution: released mass where the original has little costs most.
 
     References
     ----------
@@ -63,8 +60,8 @@ def kl_released_to_original(released: Any, *, original: Any, floor: float = FLOO
 def kl_original_to_released(released: Any, *, original: Any, floor: float = FLOOR) -> float:
     r"""Kullback–Leibler divergence D(original ‖ released), in nats: the other direction.
 
-    The same rules as in :func:`kl_released_to_original`, expectations under the original distribution: mass that the
-    release takes away where there is much is what costs.
+    The same rules as in :func:`kl_released_to_original`. The expectation is under the original distribution: missing
+    mass where the original has much costs most.
 
     Examples
     --------
@@ -75,43 +72,32 @@ def kl_original_to_released(released: Any, *, original: Any, floor: float = FLOO
     return _divergence(_distribution(true, floor), _distribution(noisy, floor))
 
 
-def top_k_precision(released: Any, *, original: Any, k: int, ties: Ties = "expected", seed: int | None = None) -> float:
+def top_k_precision(released: Any, *, original: Any, k: int) -> float:
     """Share of the true k largest counts that are among the released k largest.
+
+    Where equal counts leave it open which of them are among the k largest, this is the exact mean over breaking all
+    ties at random, on each side independently.
 
     Parameters
     ----------
     released, original
-        Counts of the same items in the same order; or a matrix of each with one row a group (weekday, age …), then
+        Counts of the same items in the same order; or a matrix of each with one row per group (weekday, age …), then
         the mean over the groups.
-    ties
-        Which of several equal counts belong to the k largest. ``"random"``: as many as there is room for, drawn on
-        each side by itself. ``"expected"``: the exact mean of that over all draws, no draw needed. ``"id"``: those
-        that stand first, on both sides; a release of equal counts then scores as if it knew the first items.
-    seed
-        Of the draw, for ``ties="random"`` and for nothing else.
 
     Examples
     --------
     >>> top_k_precision([9, 7, 1, 0], original=[8, 2, 5, 1], k=2)
     0.5
-    >>> top_k_precision([0, 0, 0, 0], original=[8, 2, 5, 1], k=2)  # knows nothing: k / n
+    >>> top_k_precision([0, 0, 0, 0], original=[8, 2, 5, 1], k=2)  # no information: k / n
     0.5
     """
-    check_choice(ties, ("expected", "random", "id"), what="ties")
     noisy, true = (np.atleast_2d(counts) for counts in _pair(released, original))
     if noisy.ndim != 2 or check_k(k) > noisy.shape[1]:
         raise EvaluationError(
             f"there are no {k} largest among counts of shape {noisy.shape}.",
-            remedy="Give a list (or a matrix, one row a group) of at least k counts.",
+            remedy="Give a list (or a matrix, one row per group) of at least k counts.",
         )
-    if (ties == "random") != (seed is not None):
-        raise EvaluationError(f"ties={ties!r} with seed={seed!r}?", remedy="A seed goes with ties='random', always.")
-    if ties == "expected":
-        chosen, wanted = _share_in_top(noisy, k), _share_in_top(true, k)
-    else:
-        rng = None if seed is None else np.random.default_rng(seed)
-        chosen, wanted = _drawn_top(noisy, k, rng), _drawn_top(true, k, rng)
-    return float((chosen * wanted).sum() / (k * len(noisy)))
+    return float((_share_in_top(noisy, k) * _share_in_top(true, k)).sum() / (k * len(noisy)))
 
 
 def evaluate_counts(
@@ -120,10 +106,8 @@ def evaluate_counts(
     original: Any,
     k: int | Sequence[int] = 10,
     floor: float = FLOOR,
-    ties: Ties = "expected",
-    seed: int | None = None,
 ) -> Scores:
-    """Every metric of this file for one release. Parameters as in the functions above; ``k`` may be several.
+    """All metrics of released counts. Parameters as in the functions above; ``k`` may be several numbers.
 
     Examples
     --------
@@ -141,7 +125,7 @@ def evaluate_counts(
             "kl_released_to_original": kl_released_to_original(released, original=original, floor=floor),
             "kl_original_to_released": kl_original_to_released(released, original=original, floor=floor),
             **{
-                f"top_{size}_precision": top_k_precision(released, original=original, k=size, ties=ties, seed=seed)
+                f"top_{size}_precision": top_k_precision(released, original=original, k=size)
                 for size in check_lengths(k)
             },
         },
@@ -158,13 +142,13 @@ def _pair(released: Any, original: Any) -> tuple[NDArray[np.float64], NDArray[np
 
 def _distribution(counts: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
     if not 0 < floor < np.inf:
-        raise EvaluationError(f"floor={floor!r} cannot take the place of a count.", remedy="Give a positive number.")
+        raise EvaluationError(f"floor must be a positive number, got {floor!r}.")
     positive = np.where(counts > 0, counts, floor)
     return positive / positive.sum()
 
 
 def _divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    # Rounding can leave the divergence of equals a hair below nothing.
+    # Rounding can make the divergence of equal distributions slightly negative.
     return max(0.0, float((first * np.log(first / second)).sum()))
 
 
@@ -174,14 +158,3 @@ def _share_in_top(counts: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     above, level = counts > last, counts == last
     room = k - above.sum(axis=1, keepdims=True)
     return above + level * (room / level.sum(axis=1, keepdims=True))
-
-
-def _drawn_top(counts: NDArray[np.float64], k: int, rng: np.random.Generator | None) -> NDArray[np.float64]:
-    """1 for the k largest of each row; equal counts in the order of a draw, or as they stand."""
-    order = np.broadcast_to(np.arange(counts.shape[1]), counts.shape)
-    if rng is not None:
-        order = rng.permuted(order, axis=1)
-    best = np.lexsort((order, -counts), axis=-1)[:, :k]
-    top = np.zeros(counts.shape)
-    np.put_along_axis(top, best, 1.0, axis=1)
-    return top

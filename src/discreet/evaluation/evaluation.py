@@ -1,4 +1,4 @@
-"""What several models come to on the same splits, as one table."""
+"""The results of several models on the same splits, as one table."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Run:
     Attributes
     ----------
     scores
-        What was measured.
+        The metrics.
     guarantee
-        What the model promised; None for one that protects nobody.
+        The guarantee of the model; None for one without privacy.
     fit_seconds, ask_seconds
-        How long learning took, and answering with measuring.
+        The time of fitting, and of recommending with measuring.
     """
 
     scores: Scores
@@ -44,9 +44,9 @@ class Evaluation:
     Attributes
     ----------
     protocol, dataset
-        How it was measured, and on what.
+        The protocol, and the name of the data.
     runs
-        For each model the runs, one a split.
+        For each model the runs, one per split.
     reference
         The name of the model without privacy that the others are compared with; None where there is none.
 
@@ -76,7 +76,7 @@ class Evaluation:
         return self.value(metric)
 
     def value(self, metric: str, model: str | None = None) -> float:
-        """The mean over splits of a metric of one model, the first unless told."""
+        """The mean over splits of a metric of one model, by default the first."""
         return float(np.mean(self._values(metric, model)))
 
     def deviation(self, metric: str, model: str | None = None) -> float:
@@ -85,7 +85,7 @@ class Evaluation:
         return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
 
     def share(self, metric: str, model: str | None = None) -> float:
-        """A metric in units of that of the reference: 1 where privacy cost nothing."""
+        """A metric as a share of that of the reference: 1 where privacy costs nothing."""
         if self.reference is None:
             raise EvaluationError("there is no reference to compare with.", remedy="Give reference=.")
         return self.value(metric, model) / self.value(metric, self.reference)
@@ -153,7 +153,7 @@ class Evaluation:
         return f"{self.value(metric, name):.4f}" + ("" if np.isnan(spread) else f" ± {spread:.3f}")
 
     def _comparisons(self) -> list[str]:
-        """What privacy did to each model beside the reference, in words."""
+        """Each private model compared with the reference, in words."""
         if self.reference is None:
             return []
         judged = self.metrics[0]
@@ -173,7 +173,7 @@ class Evaluation:
             lines.append("recall@k: hits over min(k, held out).")
         refuted = [n for n, done in self.runs.items() if (g := done[0].guarantee) and g.standing.name == "REFUTED"]
         if refuted:
-            lines.append(f"The promise of {', '.join(refuted)} is refuted.")
+            lines.append(f"The guarantee of {', '.join(refuted)} is refuted.")
         lines.append("Measured on the records themselves: these figures are not private.")
         return lines
 
@@ -185,7 +185,7 @@ class Evaluation:
 
 
 def _table(cells: list[list[str]]) -> list[str]:
-    """Columns of equal width, the first to the left and the others to the right."""
+    """Columns of equal width, the first aligned left and the others right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(text.ljust(width) if place == 0 else text.rjust(width) for place, (text, width) in enumerate(zipped))

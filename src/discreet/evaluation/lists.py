@@ -1,4 +1,4 @@
-"""Recommendation lists at the door: tables with the caller's ids, or matrices of item codes."""
+"""Recommendation lists from tables with the caller's ids, or from matrices of item codes."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ MOST_PLACES = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """Many users' lists laid end to end: one row a recommended item.
+    """The lists of many users: one row per recommended item.
 
     Attributes
     ----------
     user, item : int64 arrays
         Codes. An item that the catalog does not know has the code −1.
     place : int64 array
-        Where the item stands in its user's list, from 1.
+        Position of the item in its user's list, from 1.
     n_users, n_items : int
-        How many codes there are; users without a row have an empty list.
+        Number of codes; users without a row have an empty list.
     n_unknown_users : int
-        Users of the table who were left out because nobody asked about them.
+        Number of users of the table that are not evaluated.
     """
 
     user: NDArray[np.int64]
@@ -44,44 +44,44 @@ class RankedLists:
     n_unknown_users: int = 0
 
     def lengths(self, k: int | None = None) -> NDArray[np.int64]:
-        """How many of the first ``k`` places of each user are filled."""
+        """Number of items in the first ``k`` places of each user."""
         return np.bincount(self.user if k is None else self.user[self.place <= k], minlength=self.n_users)
 
 
 def lists_of_table(table: Any, *, users: IdMap, items: IdMap, depth: int | None = None) -> RankedLists:
-    """Lists from a table ``user_id, item_id, rank``; ranks count from 1 and only they set the order.
+    """Lists from a table ``user_id, item_id, rank``; the order is that of the ranks, from 1.
 
-    A rank that is skipped is an empty place. Rows of users who are not in ``users`` are left out and counted.
+    A skipped rank is an empty place. Rows of users who are not in ``users`` are left out and counted.
 
     Parameters
     ----------
     depth
-        Look at the first ``depth`` places only.
+        Use only the first ``depth`` places.
     """
     frame = as_frame(table, ["user_id", "item_id", "score", "rank"], ids=("user_id", "item_id"))
     user = encode(frame, "user_id", users)
     item = encode(frame, "item_id", items)
     place = _ranks(frame)
-    strangers = user < 0
-    n_strangers = len(IdMap(frame["user_id"].filter(pl.Series(strangers)), what="user"))
-    if user.size and strangers.all():
+    unknown = user < 0
+    n_unknown = len(IdMap(frame["user_id"].filter(pl.Series(unknown)), what="user"))
+    if user.size and unknown.all():
         raise EvaluationError(
-            f"none of the {n_strangers:,} users with recommendations is among the {len(users):,} users asked about.",
+            f"none of the {n_unknown:,} users with recommendations is among the {len(users):,} users to evaluate.",
             remedy="Check that both sides use the same user ids.",
         )
-    keep = ~strangers if depth is None else ~strangers & (place <= check_k(depth))
-    lists = RankedLists(user[keep], item[keep], place[keep], len(users), len(items), n_strangers)
+    keep = ~unknown if depth is None else ~unknown & (place <= check_k(depth))
+    lists = RankedLists(user[keep], item[keep], place[keep], len(users), len(items), n_unknown)
     _refuse_repeats(lists, users=users, items=items)
     return lists
 
 
 def lists_of_codes(codes: Any, *, n_items: int, depth: int | None = None) -> RankedLists:
-    """Lists from a matrix: one row a user, item codes from the first place on, −1 where a place is empty."""
+    """Lists from a matrix: one row per user, item codes in the order of places, −1 for an empty place."""
     matrix = np.asarray(codes)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise EvaluationError(
             f"recommendations of shape {matrix.shape} and type {matrix.dtype} are not a matrix of item codes.",
-            remedy="Give one row of integers a user, padded with -1.",
+            remedy="Give one row of integers per user, padded with -1.",
         )
     matrix = matrix if depth is None else matrix[:, : check_k(depth)]
     wrong = (matrix < -1) | (matrix >= n_items)
@@ -116,7 +116,7 @@ def encode(frame: pl.DataFrame, column: str, ids: IdMap) -> NDArray[np.int64]:
 
 
 def look_up(wanted: NDArray[np.int64], *, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each wanted key stands among the sorted keys, and whether it is there at all.
+    """The position of each wanted key among the sorted keys, and whether it is among them.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _ranks(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _refuse_repeats(lists: RankedLists, *, users: IdMap, items: IdMap) -> None:
-    """One item cannot stand in a list twice, nor two items at one place: either would count a hit twice."""
+    """Refuse an item that a list has twice, and two items at one place: a hit would count twice."""
     twice = _first_repeat(lists.user, lists.place, int(lists.place.max(initial=0)) + 1)
     if twice is not None:
         raise EvaluationError(
@@ -172,7 +172,7 @@ def _refuse_repeats(lists: RankedLists, *, users: IdMap, items: IdMap) -> None:
 def _first_repeat(user: NDArray[np.int64], other: NDArray[np.int64], n_others: int) -> tuple[int, int] | None:
     keys = user * n_others + other
     if np.all(keys[1:] > keys[:-1]):
-        return None  # tables mostly come in order, and sorting is what takes the time
+        return None  # tables are mostly sorted, and sorting takes time
     keys.sort()
     repeated = np.flatnonzero(keys[1:] == keys[:-1])
     return divmod(int(keys[repeated[0]]), n_others) if repeated.size else None

@@ -1,4 +1,4 @@
-"""Where the relevant items stand in the recommended lists: found once, then measured in many ways."""
+"""The positions of relevant items in the recommended lists, from which all ranking metrics are computed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
-from discreet.evaluation.checks import check_choice
 from discreet.evaluation.lists import RankedLists, lists_of_codes, lists_of_table, look_up
 
-__all__ = ["Gains", "Matches", "Places", "match"]
+__all__ = ["Gains", "Matches", "RankedItems", "match"]
 
 Gains = Literal["binary", "linear", "exponential"]
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Items at places of users' lists, sorted by user, then place.
+class RankedItems:
+    """Items in users' lists, sorted by user, then place.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Places:
     place : int64 array
         Place in that user's list, from 1.
     gain : float64 array
-        What the item is worth.
+        Gain of the item.
     """
 
     user: NDArray[np.int64]
@@ -39,13 +39,13 @@ class Places:
     n_users: int
 
     def total(self, worth: NDArray[np.float64], *, k: int) -> NDArray[np.float64]:
-        """Sum over each user's first ``k`` places of what the items there are worth."""
+        """Sum of ``worth`` over the first ``k`` places of each user."""
         near = self.place <= k
-        # An explicit type: bincount of nothing at all counts in integers, whatever the weights.
+        # bincount of an empty array returns integers, whatever the weights.
         return np.bincount(self.user[near], weights=worth[near], minlength=self.n_users).astype(np.float64)
 
     def number(self) -> NDArray[np.int64]:
-        """Each item's number among the items of its user: 1 for the first, 2 for the second …"""
+        """The number of each item among the items of its user: 1 for the first, 2 for the second …"""
         first = np.cumsum(np.bincount(self.user, minlength=self.n_users))
         first = np.concatenate([[0], first[:-1]])
         return np.arange(self.user.size) - first[self.user] + 1
@@ -53,34 +53,34 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The hits of many users' lists. Made by :func:`match`, read by the ``…_at_k`` metrics.
+    """The hits in the lists of many users. Made by :func:`match`, used by the ``…_at_k`` metrics.
 
-    Only users who have something relevant are in it, in the order of ``users``.
+    Only users with a relevant item are included, in the order of ``users``.
 
     Attributes
     ----------
     users : polars.Series
         Ids of the users counted (row numbers where the lists came as a matrix beside a sparse matrix).
     n_relevant : int64 array
-        How many relevant items each of them has.
+        Number of relevant items of each user.
     lengths : int64 array
-        How many items each of them was recommended, within ``depth``.
-    hits : Places
+        Number of recommended items of each user, within ``depth``.
+    hits : RankedItems
         The relevant items that were recommended.
-    ideal : Places
-        The relevant items in the best order there is: by falling gain, from the first place on.
+    ideal : RankedItems
+        The relevant items in the best order: by decreasing gain, from the first place on.
     depth : int or None
-        How many places of the lists were looked at; None for all.
+        Number of places of the lists that were used; None for all.
     n_without_relevant, n_unknown : int
-        Users left out because nothing of theirs is relevant, and users who have a list but are not in the held-out
-        data at all.
+        Number of users left out because they have no relevant item, and of users with a list who are not in the
+        held-out data.
     """
 
     users: pl.Series
     n_relevant: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    hits: Places
-    ideal: Places
+    hits: RankedItems
+    ideal: RankedItems
     depth: int | None
     n_without_relevant: int
     n_unknown: int
@@ -91,7 +91,7 @@ class Matches:
 
 @dataclass(frozen=True, eq=False)
 class _Relevant:
-    """The held-out truth: user-item pairs sorted by user, then item, and what each is worth."""
+    """The relevant user-item pairs, sorted by user, then item, with their gains."""
 
     user: NDArray[np.int64]
     item: NDArray[np.int64]
@@ -113,24 +113,24 @@ def match(
     Parameters
     ----------
     recommended
-        A table with ``user_id``, ``item_id`` and ``rank`` (from 1; only the rank sets the order, a ``score`` is not
-        looked at), or a matrix of item codes with one row a user, −1 where a place is empty.
+        A table with ``user_id``, ``item_id`` and ``rank`` (from 1; the order is that of the ranks, a ``score`` is
+        ignored), or a matrix of item codes with one row per user, −1 for an empty place.
     held_out
-        :class:`Interactions` that the model has not seen, or, beside a matrix, a ``scipy.sparse`` matrix of users ×
-        items in which every stored entry is relevant. Beside Interactions the rows and codes of a matrix are theirs.
+        :class:`Interactions` that the model has not seen, or, with a matrix, a ``scipy.sparse`` matrix of users × items
+        in which every stored entry is relevant. With Interactions the rows and codes of a matrix are those of the data.
     depth
-        Look at the first ``depth`` places only.
+        Use only the first ``depth`` places.
     gains
-        What a relevant item is worth to nDCG: 1 (``"binary"``), its rating r (``"linear"``) or 2ʳ − 1
+        The gain of a relevant item in nDCG: 1 (``"binary"``), its rating r (``"linear"``) or 2ʳ − 1
         (``"exponential"``). Graded gains must be positive.
     relevant_from
-        An item is relevant when its rating is at least this; None: when it was held out at all.
+        The lowest rating of a relevant item; None if all held-out items are relevant.
 
     Notes
     -----
-    Users without relevant items are left out and counted. Users without a list, or with a short one, stay: what is
-    not recommended is missed. Lists of users who are not in the held-out data are left out and counted. A
-    recommended item that the held-out data do not know is a miss.
+    Users without relevant items are left out and counted. Users without a list, or with a short one, are included: what
+    is not recommended is missed. Lists of users who are not in the held-out data are left out and counted. A
+    recommended item that is not in the held-out data is a miss.
 
     Repeated records that Interactions keep are one relevant item, with the sum of the ratings (or the number of
     records, where there are no ratings).
@@ -143,7 +143,7 @@ def match(
     >>> found.users.to_list(), found.hits.place, found.lengths
     (['ann', 'bob'], array([2]), array([2, 0]))
     """
-    check_choice(gains, ("binary", "linear", "exponential"), what="gains")
+    require_choice(gains, "gains", ("binary", "linear", "exponential"), error=EvaluationError)
     relevant = _relevant(held_out, gains=gains, relevant_from=relevant_from)
     lists = _lists(recommended, held_out, relevant, depth)
     n_relevant = np.bincount(relevant.user, minlength=relevant.n_users)
@@ -182,7 +182,7 @@ def _lists(recommended: Any, held_out: Any, relevant: _Relevant, depth: int | No
     if lists.n_users != relevant.n_users:
         raise EvaluationError(
             f"there are {lists.n_users:,} rows of recommendations and {relevant.n_users:,} users in the held-out data.",
-            remedy="Give one row a user, of -1 where nothing is recommended.",
+            remedy="Give one row per user, of -1 where nothing is recommended.",
         )
     return lists
 
@@ -191,7 +191,7 @@ def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> _R
     if isinstance(held_out, Interactions):
         if held_out.rating is None and not held_out.may_repeat and (gains != "binary" or relevant_from is not None):
             raise EvaluationError(
-                "the held-out records carry no ratings to grade or to choose by.",
+                "the held-out records have no ratings.",
                 remedy="Use gains='binary' and no relevant_from.",
             )
         matrix: Any = held_out.csr
@@ -202,8 +202,7 @@ def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> _R
             matrix.sum_duplicates()
     else:
         raise EvaluationError(
-            f"held-out data of type {type(held_out).__name__} are not understood.",
-            remedy="Give Interactions or a scipy.sparse matrix.",
+            f"held_out must be Interactions or a scipy.sparse matrix, got {type(held_out).__name__}.",
         )
     user = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     item, value = matrix.indices.astype(np.int64), matrix.data.astype(np.float64)
@@ -227,17 +226,17 @@ def _graded(value: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
     return gain
 
 
-def _hits(lists: RankedLists, relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> Places:
+def _hits(lists: RankedLists, relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
     known = lists.item >= 0
     wanted = lists.user[known] * relevant.n_items + lists.item[known]
     keys = relevant.user * relevant.n_items + relevant.item
     index, hit = look_up(wanted, keys=keys)
     user, place, gain = lists.user[known][hit], lists.place[known][hit], relevant.gain[index[hit]]
     order = np.lexsort((place, user))
-    return Places(row_of[user[order]], place[order], gain[order], n_users)
+    return RankedItems(row_of[user[order]], place[order], gain[order], n_users)
 
 
-def _ideal(relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> Places:
+def _ideal(relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
     order = np.lexsort((-relevant.gain, relevant.user))
-    best = Places(row_of[relevant.user[order]], np.empty(0, np.int64), relevant.gain[order], n_users)
-    return Places(best.user, best.number(), best.gain, n_users)
+    best = RankedItems(row_of[relevant.user[order]], np.empty(0, np.int64), relevant.gain[order], n_users)
+    return RankedItems(best.user, best.number(), best.gain, n_users)

@@ -1,4 +1,4 @@
-"""Whole evaluations of models: split, fit, ask, measure, compare.
+"""Whole evaluations of models: split, fit, recommend, measure, compare.
 
 References
 ----------
@@ -15,25 +15,26 @@ from typing import Any
 
 import polars as pl
 
+from discreet.common.arguments import require_choice
 from discreet.data.interactions import Interactions
 from discreet.errors import EvaluationError, UsageError
 from discreet.evaluation.catalog import evaluate_catalog
-from discreet.evaluation.checks import check_choice, check_lengths, check_number
+from discreet.evaluation.checks import check_lengths, check_number
 from discreet.evaluation.evaluation import Evaluation, Run
 from discreet.evaluation.questions import RATING_PROTOCOLS, Questions, strong_generalization
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
 from discreet.evaluation.scores import Scores
+from discreet.models.recommender import Recommender
 from discreet.privacy.charging import sandbox
 from discreet.privacy.numbers import Rational
-from discreet.recommender import Recommender
 
 __all__ = ["evaluate"]
 
 RANKINGS = "strong-generalization"
 
 LISTED_USERS = 1_000
-"""So many users' lists say what a model that predicts ratings would show."""
+"""The number of users that a model of ratings makes lists for, to measure the catalog."""
 
 
 def evaluate(
@@ -50,45 +51,45 @@ def evaluate(
     positive: Rational | None = None,
     reference: Recommender | str | None = "auto",
 ) -> Evaluation:
-    """Measure one or several models on splits of the same records, beside a model without privacy.
+    """Measure one or several models on splits of the same records, compared with a model without privacy.
 
     Parameters
     ----------
     model
-        A model, a list of models, or a mapping of names to models. They are patterns: each split fits a fresh copy
-        with the same settings, so that it makes no difference whether they were fitted before.
+        A model, a list of models, or a mapping of names to models. Each split fits a new copy with the same settings;
+        whether they were fitted before makes no difference.
     data
         The records.
     protocol
-        ``"strong-generalization"``: rankings for people whom the model did not learn from. Ratings from ``positive``
-        on are likes; people with at least ``least_likes`` of them count; ``test_users`` of them are held out; a share
-        ``fold_in`` of their likes is told, the rest asked about.
-        ``"holdout"``: ratings; a random tenth of the records is predicted, another tenth is left for tuning, the rest
-        trains. ``"all-but-one"``: ratings; one random record of each user is predicted. ``"leave-one-out"``: ratings;
-        the latest record of each user is (a random one where there are no times).
+        ``"strong-generalization"``: rankings for users that the model was not fitted on. Ratings from ``positive`` on
+        are likes; users with at least ``least_likes`` likes are included; ``test_users`` of them are held out; the
+        model gets a share ``fold_in`` of their likes, the rest is predicted. ``"holdout"``: ratings; a random tenth of
+        the records is predicted, another tenth is left for tuning, the rest trains. ``"all-but-one"``: ratings; one
+        random record of each user is predicted. ``"leave-one-out"``: ratings; the latest record of each user is (a
+        random one where there are no times).
     k
         List lengths.
     splits, seed
-        How many splits, with the seeds ``seed``, ``seed + 1`` …
+        Number of splits, with the seeds ``seed``, ``seed + 1`` …
     test_users
-        How many people are held out; None for a tenth of them, 10,000 at most.
+        Number of held-out users; None for a tenth of them, 10,000 at most.
     positive
         As in the models: None for three quarters of the way up the scale.
     reference
-        The model without privacy to compare with; "auto" for EASE (rankings) or Biases (ratings) wherever a model
-        promises anything; None for none.
+        The model without privacy to compare with; "auto" for EASE (rankings) or Biases (ratings) if any model is
+        private; None for no comparison.
 
     Returns
     -------
     Evaluation
         Prints as one table. recall@k is hits over min(k, held out), as in Liang et al.; popularity@k is the mean
-        percentile of popularity of what is shown, 1 for the most popular item.
+        percentile of popularity of the recommended items, 1 for the most popular item.
 
     Privacy
     -------
-    Nothing is charged, and nothing made here can be released: models are fitted in a sandbox and thrown away. **The
-    figures are functions of the secret records, computed without noise.** They are for the owner of the data; whoever
-    publishes them steps outside of every guarantee. Settings that are chosen by looking at them are, too.
+    Nothing is charged, and nothing made here can be released: models are fitted in a sandbox and discarded. **The
+    figures are functions of the secret records, computed without noise.** They are for the owner of the data; no
+    guarantee covers their publication, or settings that were chosen by them.
 
     Examples
     --------
@@ -102,12 +103,12 @@ def evaluate(
     """
     if not isinstance(data, Interactions):
         raise UsageError(f"models are evaluated on Interactions, not on {type(data).__name__}.")
-    check_choice(protocol, (RANKINGS, *RATING_PROTOCOLS), what="protocol")
+    require_choice(protocol, "protocol", (RANKINGS, *RATING_PROTOCOLS), error=EvaluationError)
     lengths = sorted(check_lengths(k))
     check_number(splits, name="splits", what="a number of splits")
     check_number(least_likes, name="least_likes", what="a number of likes")
     if isinstance(reference, str):
-        check_choice(reference, ("auto",), what="reference")
+        require_choice(reference, "reference", ("auto",), error=EvaluationError)
     rankings = protocol == RANKINGS
     if test_users is not None and not rankings:
         raise UsageError(f"test_users= is for strong generalization; {protocol} asks about all users.")
@@ -137,7 +138,7 @@ def evaluate(
     )
 
 
-# Who takes part
+# Models
 
 
 def _contestants(model: Any) -> dict[str, Recommender]:
@@ -148,8 +149,8 @@ def _contestants(model: Any) -> dict[str, Recommender]:
         named = {}
         for pattern in patterns:
             label = _label(pattern)
-            twins = sum(name == label or name.startswith(f"{label} #") for name in named)
-            named[label if not twins else f"{label} #{twins + 1}"] = pattern
+            same = sum(name == label or name.startswith(f"{label} #") for name in named)
+            named[label if not same else f"{label} #{same + 1}"] = pattern
     for name, pattern in named.items():
         if not isinstance(pattern, Recommender):
             raise UsageError(f"{name} is a {type(pattern).__name__}, not a recommender.")
@@ -171,7 +172,7 @@ def _reference(
     *,
     rankings: bool,
 ) -> tuple[str | None, dict[str, Recommender]]:
-    """Which model the others are compared with, and what has to be fitted for it."""
+    """The name of the reference, and the models that must be fitted for it."""
     from discreet.factors import EASE, Biases
 
     if wanted is None:
@@ -181,7 +182,7 @@ def _reference(
             return None, {}
         wanted = EASE() if rankings else Biases()
     for name, pattern in contestants.items():
-        if type(pattern) is type(wanted) and pattern.config() == wanted.config():
+        if type(pattern) is type(wanted) and pattern.parameters == wanted.parameters:
             return name, {}
     return _label(wanted), {_label(wanted): wanted}
 
@@ -193,7 +194,7 @@ def _run(
     lengths: list[int],
     ask: Callable[[str, Recommender, Questions, list[int]], Scores],
 ) -> Run:
-    model = type(pattern)(**pattern.config())
+    model = type(pattern)(**pattern.parameters)
     begun = time.perf_counter()
     model.fit(questions.train, allow_refuted=True)
     fitted = time.perf_counter()
@@ -201,7 +202,7 @@ def _run(
     return Run(scores, model.guarantee, fitted - begun, time.perf_counter() - fitted)
 
 
-# What is answered
+# Measuring
 
 
 def _ask_for_rankings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
@@ -233,12 +234,12 @@ def _ask_for_ratings(name: str, model: Recommender, questions: Questions, length
 
 
 def _lists(model: Recommender, told: Interactions, n: int) -> pl.DataFrame:
-    """What people whom the model did not learn from are recommended, given what it is told of them."""
+    """Recommendations for users that the model was not fitted on, given some of their records."""
     people = told.users.ids()
     try:
         return model.attach(told).recommend(people, n=n)
     except UsageError:
-        # Models that hold on to their own records take strangers one by one.
+        # Models that keep their own records take new users one by one.
         frame = told.to_frame().filter(told.items.take(told.item).is_in(model.items_.series.implode()))
         if "rating" not in frame.columns:
             frame = frame.with_columns(rating=pl.lit(1.0))
@@ -252,7 +253,7 @@ def _lists(model: Recommender, told: Interactions, n: int) -> pl.DataFrame:
 
 
 def _shown(lists: pl.DataFrame, train: Interactions, k: int) -> dict[str, float]:
-    """What the lists do to the catalog: privacy costs the tail first."""
+    """Coverage of the catalog and popularity of the recommended items."""
     found = evaluate_catalog(lists, trained_on=train, k=k)
     return {
         f"catalog@{k}": found[f"catalog_coverage@{k}"],

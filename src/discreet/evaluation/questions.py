@@ -1,4 +1,4 @@
-"""What an evaluation asks: which records a model learns from, what it is told, what it is asked about."""
+"""The splits of an evaluation: records to fit on, records given at use, records to predict."""
 
 from __future__ import annotations
 
@@ -17,22 +17,12 @@ __all__ = ["RATING_PROTOCOLS", "Questions", "strong_generalization"]
 
 MOST_TEST_USERS = 10_000
 TENTH = 0.1
-"""Share of the records that ``holdout`` tests on, and that it leaves for tuning."""
+"""The share of the records that ``holdout`` tests on, and the share that it leaves for tuning."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """One split.
-
-    Attributes
-    ----------
-    train
-        What the model learns from.
-    told
-        What it is told of people when it is used.
-    held_out
-        What it is asked about.
-    """
+    """One split: records to fit the model on, records of the test users that it gets at use, and records to predict."""
 
     train: Interactions
     told: Interactions
@@ -47,7 +37,7 @@ def strong_generalization(
     least_likes: int,
     positive: Rational | None,
 ) -> Questions:
-    """Held-out users are asked about, of whom a share of what they like is told."""
+    """Test users are held out, and the model gets a share of what they like."""
     from discreet.factors.private_recommender import liked_records
 
     likes = liked_records(data, positive)
@@ -63,7 +53,7 @@ def strong_generalization(
 
 
 def holdout(data: Interactions, seed: int) -> Questions:
-    """A random tenth of the records is asked about, another is left for tuning."""
+    """A random tenth of the records is tested, another tenth is left for tuning."""
     tenth = int(TENTH * len(data))
     if tenth < 1:
         raise EvaluationError(f"a tenth of {len(data)} records cannot be held out.", remedy="Give more records.")
@@ -75,13 +65,13 @@ def holdout(data: Interactions, seed: int) -> Questions:
 
 
 def all_but_one(data: Interactions, seed: int) -> Questions:
-    """One random record of each user is asked about."""
+    """One random record of each user is tested."""
     cut = splits.all_but_one(data, seed=seed)
     return Questions(cut.train, cut.train, cut.test)
 
 
 def leave_one_out(data: Interactions, seed: int) -> Questions:
-    """The latest record of each user is asked about, a random one where there are no times."""
+    """The latest record of each user is tested, a random one where there are no times."""
     cut = splits.leave_one_out(data, without_times="random", seed=seed)
     return Questions(cut.train, cut.train, cut.test)
 

@@ -1,7 +1,7 @@
-"""How good ranked lists are: precision, recall, nDCG, MAP, MRR and hit rate at k, over many users at once.
+"""Metrics of ranked lists: precision, recall, nDCG, MAP, MRR and hit rate at k, for many users at once.
 
-Every function here takes the :class:`Matches` that :func:`match` found and gives one value a counted user; the mean
-over them is the metric. ``docs/metrics.md`` has all definitions on one page, and where other libraries differ.
+Every function takes the :class:`Matches` of :func:`match` and returns one value per user; the mean over users is the
+metric. ``docs/metrics.md`` has all definitions, and how other libraries differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import check_k, check_lengths
-from discreet.evaluation.matches import Gains, Matches, Places, match
+from discreet.evaluation.matches import Gains, Matches, RankedItems, match
 from discreet.evaluation.scores import Scores
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 def precision_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     """Share of the first ``k`` places that hold a relevant item: hits / k.
 
-    The denominator is k also for a shorter list: a place that was left empty is a miss.
+    The denominator is k also for a shorter list: an empty place is a miss.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
 
 
 def truncated_recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
-    """Hits / min(k, relevant): 1 is always within reach. What Liang et al. (2018) call Recall@k.
+    """Hits / min(k, relevant), which can always reach 1. The Recall@k of Liang et al. (2018).
 
     References
     ----------
@@ -73,12 +73,12 @@ def truncated_recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
 
 
 def ndcg_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
-    r"""Discounted cumulative gain of the first ``k`` places over that of the best list there is.
+    r"""Discounted cumulative gain of the first ``k`` places over that of the best possible list.
 
     .. math:: \mathrm{DCG}@k = \sum_{i=1}^{k} \frac{\mathrm{gain}_i}{\log_2(i + 1)}
 
-    The best list holds the min(k, relevant) items of the highest gain, highest first. The gains are those chosen in
-    :func:`match`: 1 for each relevant item unless said otherwise.
+    The best list has the min(k, relevant) items of the highest gain, highest first. The gains are those of
+    :func:`match`, by default 1 for each relevant item.
 
     References
     ----------
@@ -149,7 +149,7 @@ def evaluate_ranking(
     gains: Gains = "binary",
     relevant_from: float | None = None,
 ) -> Scores:
-    """Measure recommended lists against what the users did afterwards.
+    """Measure recommended lists on held-out records.
 
     Parameters
     ----------
@@ -191,14 +191,14 @@ def _check_metrics(metrics: Sequence[str]) -> None:
     chosen = [] if isinstance(metrics, str) else list(metrics)
     if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(RANKING_METRICS):
         raise EvaluationError(
-            f"metrics={metrics!r}?", remedy=f"Give a list with some of {', '.join(RANKING_METRICS)}, each once."
+            f"metrics must be a list with some of {', '.join(RANKING_METRICS)}, each once, got {metrics!r}."
         )
 
 
 def _check(matches: Matches, k: int) -> None:
     if check_k(k) > (matches.depth or k):
         raise EvaluationError(
-            f"k={k}, but only the first {matches.depth} places were matched.", remedy="Match with a greater depth."
+            f"k must be at most the matched depth ({matches.depth}), got {k}.", remedy="Match with a greater depth."
         )
 
 
@@ -207,5 +207,5 @@ def _hit_count(matches: Matches, k: int) -> NDArray[np.float64]:
     return matches.hits.total(np.ones(matches.hits.user.size), k=k)
 
 
-def _discounted(places: Places, k: int) -> NDArray[np.float64]:
+def _discounted(places: RankedItems, k: int) -> NDArray[np.float64]:
     return places.total(places.gain / np.log2(places.place + 1), k=k)

@@ -1,101 +1,30 @@
-"""How far predicted ratings are from the given ones."""
+"""Errors of predicted ratings."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data import IdMap, Interactions
+from discreet.common.arguments import require_choice
+from discreet.data import Interactions
 from discreet.data.frames import as_frame
 from discreet.errors import EvaluationError
-from discreet.evaluation.checks import Missing, as_numbers, check_choice, check_same_shape
+from discreet.evaluation.checks import Missing, as_numbers, check_same_shape
 from discreet.evaluation.lists import encode, look_up
 from discreet.evaluation.scores import Scores
 
-__all__ = ["evaluate_ratings", "mae", "mae_by_user", "prediction_coverage", "rmse", "rmse_by_user"]
-
-
-def mae(predicted: Any, *, actual: Any, missing: Missing = "error") -> float:
-    r"""Mean absolute error, :math:`\frac{1}{n} \sum |\hat r - r|`, over all predictions.
-
-    Parameters
-    ----------
-    predicted
-        The predicted ratings; NaN stands for "no answer".
-    actual
-        The ratings that were given, in the same order.
-    missing
-        What to do about missing answers: ``"error"`` refuses them; ``"skip"`` measures those that were answered
-        (say with :func:`prediction_coverage` how many they are: a system that answers only what is easy looks good).
-
-    Examples
-    --------
-    >>> mae([3, 5, 1], actual=[4, 5, 3])
-    1.0
-    """
-    return float(np.abs(_errors(predicted, actual, missing)[0]).mean())
-
-
-def rmse(predicted: Any, *, actual: Any, missing: Missing = "error") -> float:
-    r"""Root mean squared error, :math:`\sqrt{\frac{1}{n} \sum (\hat r - r)^2}`. Parameters as in :func:`mae`.
-
-    Examples
-    --------
-    >>> rmse([3, 5, 1, 2], actual=[4, 5, 3, 4])
-    1.5
-    """
-    return float(np.sqrt(np.square(_errors(predicted, actual, missing)[0]).mean()))
-
-
-def mae_by_user(
-    predicted: Any, *, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing = "error"
-) -> float:
-    """Mean over users of each user's own MAE: every user weighs the same, whatever the number of ratings.
-
-    Parameters
-    ----------
-    user
-        Whose rating each one is. Users without an answered prediction are left out.
-
-    Examples
-    --------
-    >>> mae_by_user([1, 1, 5], actual=[3, 3, 5], user=["ann", "ann", "bob"])
-    1.0
-    """
-    return float(np.nanmean(_user_means(*_errors_of_users(predicted, actual, user, missing), power=1)))
-
-
-def rmse_by_user(
-    predicted: Any, *, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing = "error"
-) -> float:
-    """Mean over users of each user's own RMSE. Parameters as in :func:`mae_by_user`.
-
-    Examples
-    --------
-    >>> rmse_by_user([3, 5, 1, 2, 5], actual=[4, 5, 3, 4, 5], user=["ann", "ann", "ann", "ann", "bob"])
-    0.75
-    """
-    return float(np.nanmean(_user_means(*_errors_of_users(predicted, actual, user, missing), power=2)))
-
-
-def prediction_coverage(predicted: Any) -> float:
-    """Share of the predictions that were answered: neither NaN nor null.
-
-    Examples
-    --------
-    >>> prediction_coverage([3.5, float("nan"), 4.0, 1.0])
-    0.75
-    """
-    answered = ~np.isnan(as_numbers(predicted, what="predictions", allow_nan=True))
-    return float(answered.mean())
+__all__ = ["evaluate_ratings"]
 
 
 def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing = "error") -> Scores:
-    """MAE, RMSE, both by user, and coverage of predictions for held-out ratings.
+    r"""MAE, RMSE, both by user, and coverage of predictions for held-out ratings.
+
+    ``mae`` is :math:`\frac{1}{n} \sum |\hat r - r|` and ``rmse`` :math:`\sqrt{\frac{1}{n} \sum (\hat r - r)^2}` over
+    all answered predictions. ``mae_by_user`` and ``rmse_by_user`` are the means of each user's own error: every
+    user weighs the same. ``coverage`` is the share of the held-out ratings that have a prediction.
 
     Parameters
     ----------
@@ -106,7 +35,8 @@ def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing
     held_out
         The ratings that the model has not seen.
     missing
-        ``"error"`` or ``"skip"``, as in :func:`mae`.
+        What to do about missing predictions: ``"error"`` refuses them; ``"skip"`` measures those that there are. Report
+        the coverage then: a system that answers only easy questions looks good.
 
     Examples
     --------
@@ -121,7 +51,7 @@ def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing
     predictions: 3 · unanswered: 0 · surplus: 0 · users: 2 · users unanswered: 0
     """
     if held_out.rating is None:
-        raise EvaluationError("the held-out records carry no ratings.", remedy="Use evaluate_ranking for them.")
+        raise EvaluationError("the held-out records have no ratings.", remedy="Use evaluate_ranking.")
     is_array = isinstance(predicted, np.ndarray | pl.Series)
     predictions, surplus = (predicted, 0) if is_array else _aligned_predictions(predicted, held_out)
     errors, answered = _errors(predictions, held_out.rating, missing)
@@ -151,7 +81,7 @@ def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing
 
 def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Errors of the answered predictions, and which were answered."""
-    check_choice(missing, ("error", "skip"), what="missing")
+    require_choice(missing, "missing", ("error", "skip"), error=EvaluationError)
     predictions = as_numbers(predicted, what="predictions", allow_nan=True)
     ratings = as_numbers(actual, what="actual ratings")
     check_same_shape(predictions, ratings, what=("predictions", "actual ratings"))
@@ -163,19 +93,8 @@ def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[NDArray[np.f
             remedy="Give the model a fallback, or measure what was answered with missing='skip'.",
         )
     if not answered.any():
-        raise EvaluationError("none of the predictions was answered.", remedy="There is nothing to measure.")
+        raise EvaluationError("all predictions are missing.")
     return (predictions - ratings)[answered], answered
-
-
-def _errors_of_users(
-    predicted: Any, actual: Any, user: Iterable[Hashable] | pl.Series, missing: Missing
-) -> tuple[NDArray[np.float64], NDArray[np.int32], int]:
-    errors, answered = _errors(predicted, actual, missing)
-    owners = user if isinstance(user, pl.Series | np.ndarray) else list(user)
-    users = IdMap(owners, what="user")
-    codes = users.encode(owners)
-    check_same_shape(answered, codes, what=("predictions", "users"))
-    return errors, codes[answered], len(users)
 
 
 def _user_means(
@@ -190,7 +109,7 @@ def _user_means(
 
 
 def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArray[np.float64], int]:
-    """One prediction a held-out record, NaN where the table has none; and how many rows were for other pairs."""
+    """A prediction for each held-out record, NaN where the table has none; and how many rows were for other pairs."""
     frame = as_frame(predicted, ["user_id", "item_id", "score"], ids=("user_id", "item_id"))
     user = encode(frame, "user_id", held_out.users)
     item = encode(frame, "item_id", held_out.items)
@@ -213,7 +132,7 @@ def _refuse_repeats(keys: NDArray[np.int64], held_out: Interactions) -> None:
         raise EvaluationError(
             f"user {held_out.users.decode([user])[0]!r} has more than one prediction for item "
             f"{held_out.items.decode([item])[0]!r}.",
-            remedy="Give one prediction a pair.",
+            remedy="Give one prediction for each pair.",
         )
 
 

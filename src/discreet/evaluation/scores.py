@@ -1,4 +1,4 @@
-"""What an evaluation comes to: the averages, the value of every user, and who was counted."""
+"""The result of an evaluation: averages, the value of every user, and counts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Scores:
     Parameters
     ----------
     values
-        Each metric's value over all that was counted.
+        The value of each metric.
     counts
-        How many users (predictions, lists …) were counted, and how many were not and why.
+        Number of users (predictions, lists …) that were counted or left out.
     per_user
-        ``user_id`` and one column a metric; null where the metric is not defined for that user. None where there
-        are no users, as in the comparison of two tables of counts.
+        ``user_id`` and one column per metric; null where the metric is not defined for the user. None where there are
+        no users, as for tables of counts.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Scores:
         return self.values[metric]
 
     def of_users(self, metric: str) -> NDArray[np.float64]:
-        """One metric's value for each user, in the order of ``per_user``; NaN where it is not defined."""
+        """The values of one metric, in the order of ``per_user``; NaN where it is not defined."""
         if self.per_user is None:
             raise EvaluationError("this evaluation has no values of single users.")
         self._check(metric, self.per_user.columns[1:])
@@ -65,7 +65,7 @@ class Scores:
         return {"values": dict(self.values), "counts": dict(self.counts)}
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a metric: ``metric``, ``value``."""
+        """One row per metric: ``metric``, ``value``."""
         return pl.DataFrame(
             {"metric": list(self.values), "value": list(self.values.values())},
             schema={"metric": pl.String, "value": pl.Float64},
@@ -91,5 +91,5 @@ class Scores:
 
 
 def _number(value: float) -> str:
-    """Four decimals for what is read as a share or an error; fewer digits for what is large (errors of counts)."""
+    """Four decimals for shares and errors; fewer digits for large numbers (errors of counts)."""
     return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""What tags lose of their meaning when others stand in their place (Zhu's thesis, equation 4.4.1)."""
+"""The loss of meaning when tags are replaced by others (Zhu's thesis, equation 4.4.1)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["js_divergence", "release_semantic_loss", "semantic_loss"]
 Floats = NDArray[np.float64]
 
 PAIRS_AT_ONCE = 2_000_000
-"""Topics × pairs of tags that are compared at a time."""
+"""Topics × pairs of tags in one block."""
 
 
 def js_divergence(first: Any, second: Any) -> Floats:
-    """Jensen-Shannon divergence of the rows of two tables, base 2: from 0 (equal) to 1 (nothing in common).
+    """Jensen-Shannon divergence of the rows of two tables, base 2: from 0 (equal) to 1 (disjoint).
 
     Examples
     --------
@@ -30,26 +30,26 @@ def js_divergence(first: Any, second: Any) -> Floats:
     [1.0, 0.0]
     """
     one, other = as_numbers(first, what="probabilities"), as_numbers(second, what="probabilities")
-    # The same as the mean of two Kullback-Leibler divergences to the middle, with one logarithm fewer.
+    # Equal to the mean of two Kullback-Leibler divergences to the mean, with one logarithm fewer.
     middle = (one + other) / 2
     return np.clip(_entropy(middle) - (_entropy(one) + _entropy(other)) / 2, 0.0, 1.0)
 
 
 def semantic_loss(data: TagAssignments, replacements: Any, *, topics: Any, largest: float = 1.0) -> Scores:
-    """Mean distance of tags to those in their place, where it is known which is in whose place.
+    """Mean distance of tags to their replacements, where the replacement of each tag is known.
 
     .. math:: \\mathrm{SLoss} = \\frac{1}{|U|} \\sum_u \\frac{\\sum_{t \\in P(u)} d(t, \\hat t)}{\\max d \\cdot |T(u)|}
 
     Parameters
     ----------
     data
-        The triples as they were.
+        The original triples.
     replacements
-        For each triple the code of its new tag in ``data.tags``; −1 where it was suppressed, which is the largest loss.
+        For each triple the code of its new tag in ``data.tags``; −1 if it was suppressed, which is the largest loss.
     topics
         Pr(z | t): one row for each tag of ``data.tags``, summing to one.
     largest
-        The max d of the formula. The divergence is at most 1; give what the largest of your topics is to be strict.
+        The max d of the formula. The divergence is at most 1; the largest divergence of your topics may be smaller.
 
     Returns
     -------
@@ -62,8 +62,8 @@ def semantic_loss(data: TagAssignments, replacements: Any, *, topics: Any, large
 
     Notes
     -----
-    d is the Jensen-Shannon divergence, base 2, of the topics of two tags. Tag suppression has as its loss the share
-    of tags that it takes away, which is how the thesis comes to 0.2 for σ = 0.8.
+    d is the Jensen-Shannon divergence, base 2, of the topics of two tags. The loss of tag suppression is the share of
+    suppressed tags, which gives the 0.2 of the thesis for σ = 0.8.
 
     References
     ----------
@@ -96,21 +96,21 @@ def semantic_loss(data: TagAssignments, replacements: Any, *, topics: Any, large
 
 
 def release_semantic_loss(data: TagAssignments, released: TagAssignments, *, topics: Any) -> Scores:
-    """Semantic loss of a release of triples, where nobody says which tag is in whose place.
+    """Semantic loss of a release of triples, where the replacement of each tag is not known.
 
-    A user's tags and the released ones of the same user are paired so that the distances sum to the least there is;
-    a tag without a partner is lost (distance 1). What a release adds beyond costs nothing, as in the formula.
+    The tags of a user are matched to the released tags of the same user so that the sum of distances is smallest; a tag
+    without a match is lost (distance 1). Additional released tags cost nothing, as in the formula.
 
     Parameters
     ----------
     data, topics
         As in ``semantic_loss``.
     released
-        The triples of the release. Tags that ``data`` does not know are nobody's partner.
+        The triples of the release. Tags that are not in ``data`` are not matched.
 
     Notes
     -----
-    The least sum is a lower bound of the loss by the true pairs, so this flatters every release alike.
+    The smallest sum is a lower bound of the loss with the true replacements.
 
     Examples
     --------
@@ -128,11 +128,11 @@ def release_semantic_loss(data: TagAssignments, released: TagAssignments, *, top
     tags = data.tags.encode(released.tags.series, unknown="mark")
     theirs = released.users.encode(data.users.series, unknown="mark")
     lost = np.zeros(data.n_users)
-    for user, twin in enumerate(theirs):
+    for user, same in enumerate(theirs):
         before = data.tag[data.user_starts[user] : data.user_starts[user + 1]]
         after = np.empty(0, dtype=np.int32)
-        if twin >= 0:
-            after = tags[released.tag[released.user_starts[twin] : released.user_starts[twin + 1]]]
+        if same >= 0:
+            after = tags[released.tag[released.user_starts[same] : released.user_starts[same + 1]]]
             after = after[after >= 0]
         distances = _all_distances(table, before, after)
         row, column = linear_sum_assignment(distances)

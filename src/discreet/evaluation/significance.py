@@ -1,4 +1,4 @@
-"""Is the difference real? Paired tests of two systems on the same users, and intervals around it."""
+"""Paired tests of two systems on the same users, and intervals of their difference."""
 
 from __future__ import annotations
 
@@ -9,73 +9,48 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.errors import EvaluationError
-from discreet.evaluation.checks import as_numbers, check_choice, check_confidence, check_number, check_same_shape
+from discreet.evaluation.checks import as_numbers, check_confidence, check_number, check_same_shape
 from discreet.evaluation.scores import Scores
 from discreet.evaluation.walsh import hodges_lehmann
 
 __all__ = [
     "BootstrapInterval",
-    "PairedTTest",
-    "WilcoxonTest",
+    "PairedTest",
     "bootstrap_interval",
     "compare",
     "paired_t_test",
     "wilcoxon_test",
 ]
 
+Test = Literal["t-test", "wilcoxon"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 
 DRAWS_AT_ONCE = 5_000_000  # 100,000 users × 2,000 resamples at once would take 3 GB
 
 
 @dataclass(frozen=True)
-class PairedTTest:
-    """Student's paired t-test, two-sided.
+class PairedTest:
+    """A paired test of two systems, two-sided.
 
     Attributes
     ----------
+    test : str
+        "t-test" (Student's) or "wilcoxon" (Wilcoxon's signed-rank test).
     difference : float
-        Mean of ours − theirs.
-    low, high : float
-        The t interval around it.
-    statistic, p_value : float
-    n : int
-        Number of pairs.
-    """
-
-    difference: float
-    low: float
-    high: float
-    confidence: float
-    statistic: float
-    p_value: float
-    n: int
-
-    def __str__(self) -> str:
-        return (
-            f"mean difference {self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}] at {self.confidence:g}; "
-            f"t = {self.statistic:.3f}, p = {self.p_value:.3g}, n = {self.n:,}"
-        )
-
-
-@dataclass(frozen=True)
-class WilcoxonTest:
-    """Wilcoxon's signed-rank test, two-sided, with the estimate of Hodges and Lehmann.
-
-    Attributes
-    ----------
-    difference : float
-        Median of the means of all pairs of differences (each with itself too): the pseudomedian of ours − theirs.
+        Of ours − theirs: the mean, or for Wilcoxon's test the pseudomedian of Hodges and Lehmann (the median of the
+        means of all pairs of differences, each with itself too).
     low, high : float
         The interval around it that belongs to the test.
     statistic : float
-        The smaller of the two rank sums.
+        Student's t, or the smaller of the two rank sums.
     p_value : float
     n, n_zero : int
-        Number of pairs, and in how many of them there is no difference.
+        Number of pairs, and of pairs without a difference.
     """
 
+    test: Test
     difference: float
     low: float
     high: float
@@ -86,10 +61,12 @@ class WilcoxonTest:
     n_zero: int
 
     def __str__(self) -> str:
+        student = self.test == "t-test"
         return (
-            f"pseudomedian difference {self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}] at "
-            f"{self.confidence:g}; W = {self.statistic:g}, p = {self.p_value:.3g}, n = {self.n:,} "
-            f"({self.n_zero:,} equal)"
+            f"{'mean' if student else 'pseudomedian'} difference {self.difference:+.4g} "
+            f"[{self.low:+.4g}, {self.high:+.4g}] at {self.confidence:g}; "
+            f"{f't = {self.statistic:.3f}' if student else f'W = {self.statistic:g}'}, p = {self.p_value:.3g}, "
+            f"n = {self.n:,}{'' if student else f' ({self.n_zero:,} equal)'}"
         )
 
 
@@ -120,7 +97,7 @@ class BootstrapInterval:
         )
 
 
-def paired_t_test(ours: Any, *, against: Any, confidence: float = 0.95) -> PairedTTest:
+def paired_t_test(ours: Any, *, against: Any, confidence: float = 0.95) -> PairedTest:
     """Student's t-test of the differences ours − theirs, with the interval of their mean.
 
     Where all differences are equal there is no spread to measure against: p is 1 if they are zero and 0 if not, and
@@ -129,7 +106,7 @@ def paired_t_test(ours: Any, *, against: Any, confidence: float = 0.95) -> Paire
     Parameters
     ----------
     ours, against
-        One value a user (a fold, a run) of two systems, in the same order.
+        One value for each user (fold, run) of two systems, in the same order.
 
     Examples
     --------
@@ -140,26 +117,26 @@ def paired_t_test(ours: Any, *, against: Any, confidence: float = 0.95) -> Paire
 
     check_confidence(confidence)
     differences = _differences(ours, against)
-    n, mean = differences.size, float(differences.mean())
-    # Asked of the differences themselves: the computed spread of equal ones can be a rounding error away from 0.
+    n, n_zero, mean = differences.size, int((differences == 0).sum()), float(differences.mean())
+    # The computed spread of equal differences can be a rounding error away from 0.
     if np.all(differences == differences[0]):
         mean = float(differences[0])
         statistic = 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
-        return PairedTTest(mean, mean, mean, confidence, statistic, float(mean == 0), n)
+        return PairedTest("t-test", mean, mean, mean, confidence, statistic, float(mean == 0), n, n_zero)
     error = float(differences.std(ddof=1) / np.sqrt(n))
     statistic = mean / error
     margin = float(student.ppf((1 + confidence) / 2, n - 1)) * error
     p_value = float(2 * student.sf(abs(statistic), n - 1))
-    return PairedTTest(mean, mean - margin, mean + margin, confidence, statistic, p_value, n)
+    return PairedTest("t-test", mean, mean - margin, mean + margin, confidence, statistic, p_value, n, n_zero)
 
 
-def wilcoxon_test(ours: Any, *, against: Any, confidence: float = 0.95, zeros: ZeroMethod = "wilcox") -> WilcoxonTest:
+def wilcoxon_test(ours: Any, *, against: Any, confidence: float = 0.95, zeros: ZeroMethod = "wilcox") -> PairedTest:
     """Wilcoxon's signed-rank test of the differences ours − theirs.
 
     Parameters
     ----------
     ours, against
-        One value a user of two systems, in the same order.
+        One value for each user of two systems, in the same order.
     zeros
         What the test does with equal pairs: ``"wilcox"`` leaves them out, ``"pratt"`` ranks them and then leaves them
         out, ``"zsplit"`` gives half of their ranks to each side.
@@ -171,8 +148,8 @@ def wilcoxon_test(ours: Any, *, against: Any, confidence: float = 0.95, zeros: Z
 
     The interval runs between two of the ordered pair means, chosen by the exact law of the rank sum up to 50 pairs
     and by its normal approximation beyond; with ties it is conservative. Estimate and interval are over **all**
-    differences: to leave out the users for whom both systems are the same would overstate the difference. With many
-    such users the test can see a difference while the interval still holds 0.
+    differences: leaving out the users for whom both systems are the same would overstate the difference. With many
+    such users the p-value can be small while the interval still includes 0.
 
     References
     ----------
@@ -187,7 +164,7 @@ def wilcoxon_test(ours: Any, *, against: Any, confidence: float = 0.95, zeros: Z
     from scipy.stats import wilcoxon
 
     check_confidence(confidence)
-    check_choice(zeros, ("wilcox", "pratt", "zsplit"), what="zeros")
+    require_choice(zeros, "zeros", ("wilcox", "pratt", "zsplit"), error=EvaluationError)
     differences = _differences(ours, against)
     n_zero = int((differences == 0).sum())
     statistic, p_value = 0.0, 1.0
@@ -195,7 +172,7 @@ def wilcoxon_test(ours: Any, *, against: Any, confidence: float = 0.95, zeros: Z
         result: Any = wilcoxon(differences, zero_method=zeros)
         statistic, p_value = float(result.statistic), float(result.pvalue)
     estimate, low, high = hodges_lehmann(differences, confidence=confidence)
-    return WilcoxonTest(estimate, low, high, confidence, statistic, p_value, differences.size, n_zero)
+    return PairedTest("wilcoxon", estimate, low, high, confidence, statistic, p_value, differences.size, n_zero)
 
 
 def bootstrap_interval(
@@ -211,7 +188,7 @@ def bootstrap_interval(
     Parameters
     ----------
     values
-        One value a user; for two systems on the same users, their differences.
+        One value for each user; for two systems on the same users, their differences.
     statistic
         Any function with an ``axis`` that it reduces: ``numpy.mean``, ``numpy.median`` …
 
@@ -247,9 +224,9 @@ def compare(
     *,
     against: Scores,
     metric: str,
-    test: Literal["t-test", "wilcoxon"] = "t-test",
+    test: Test = "t-test",
     confidence: float = 0.95,
-) -> PairedTTest | WilcoxonTest:
+) -> PairedTest:
     """Test two evaluations of the same users against each other, user by user.
 
     Users for whom either evaluation has no value (no prediction was answered) are left out; ``n`` says how many stay.
@@ -264,7 +241,7 @@ def compare(
     >>> print(compare(ours, against=theirs, metric="mrr@2"))
     mean difference +0.3333 [-0.3838, +1.05] at 0.95; t = 2.000, p = 0.184, n = 3
     """
-    check_choice(test, ("t-test", "wilcoxon"), what="test")
+    require_choice(test, "test", ("t-test", "wilcoxon"), error=EvaluationError)
     first, second = ours.of_users(metric), against.of_users(metric)
     assert ours.per_user is not None
     assert against.per_user is not None

@@ -1,4 +1,4 @@
-"""How well tags are recommended: one post of each user is taken away, and its tags are to be found again."""
+"""Evaluation of recommended tags: one post of each user is held out, and its tags are predicted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from discreet.evaluation.checks import check_lengths, check_number
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.scores import Scores
 from discreet.privacy.charging import sandbox
-from discreet.tagging.released import recommender
-from discreet.tagging.tag_recommender import TagRecommender
-from discreet.tagging.tag_release import TagMethod
+from discreet.tagging.recommenders.base import TagRecommender
+from discreet.tagging.recommenders.released import recommender
+from discreet.tagging.tag_method import TagMethod
 
 __all__ = ["PostQuestions", "evaluate_tags", "leave_one_post_out"]
 
@@ -28,34 +28,26 @@ METRICS = ("recall", "precision")
 
 @dataclass(frozen=True, eq=False)
 class PostQuestions:
-    """One split of triples by posts.
-
-    Attributes
-    ----------
-    train
-        What may be learned from.
-    held_out
-        One post of each user who is asked for.
-    """
+    """One split of triples by posts: triples to fit on, and one held-out post of each test user."""
 
     train: TagAssignments
     held_out: TagAssignments
 
     @property
     def queries(self) -> list[tuple[Any, Any]]:
-        """Who is about to tag what."""
+        """The user and the resource of each held-out post."""
         posts = self.held_out.posts
         users, resources = self.held_out.users.take(posts.user), self.held_out.resources.take(posts.resource)
         return list(zip(users.to_list(), resources.to_list(), strict=True))
 
 
 def leave_one_post_out(data: TagAssignments, *, seed: int, users: int | None = None) -> PostQuestions:
-    """Take one post of each user away, each as likely as the other; a user's only post stays.
+    """Hold out one post of each user, chosen uniformly at random; a user's only post stays.
 
     Parameters
     ----------
     users
-        Ask for so many users, chosen at random, and leave the others whole; None for all who have two posts.
+        The number of test users, chosen at random; None for all who have two posts.
 
     Examples
     --------
@@ -76,7 +68,7 @@ def leave_one_post_out(data: TagAssignments, *, seed: int, users: int | None = N
         if users > able.size:
             raise EvaluationError(f"{users:,} users were asked for, {able.size:,} have two posts.")
         able = able[choose_users(able.size, users, seed=seed)]
-    # Every user draws, so that whom one asks for does not change what is taken from whom.
+    # A number is drawn for every user, so that the choice of users does not change the held-out posts.
     draws = seeded(seed, "leave_one_post_out").random(data.n_users)
     first = np.cumsum(per_user) - per_user
     taken = first[able] + np.minimum((draws[able] * per_user[able]).astype(np.int64), per_user[able] - 1)
@@ -100,17 +92,17 @@ def evaluate_tags(
     Parameters
     ----------
     model
-        A recommender, which is fitted on what is left; a way to release, whose release is read by ``recommender``; or
-        a function that makes a fitted recommender of what is left.
+        A recommender, which is fitted on the remaining triples; a method, with a release that ``recommender`` reads; or
+        a function that returns a recommender fitted on the remaining triples.
     data
-        Triples, or questions that were made of them before (then ``seed`` and ``users`` are not looked at).
+        Triples, or a split of them (then ``seed`` and ``users`` are ignored).
     n
         One list length, or several.
     seed, users
         As in ``leave_one_post_out``.
     own
-        Whether each user brings their own remaining triples to the question (``recommend(own=)``). Unless told, yes
-        unless the model is a recommender, which has learned them: a release does not hold them.
+        Whether the remaining triples of each user are given to ``recommend(own=)``. By default yes, except for a
+        recommender, which was fitted on them: a release does not hold them.
 
     Returns
     -------
@@ -127,8 +119,8 @@ def evaluate_tags(
     --------
     >>> import discreet as dc
     >>> from discreet.tagging import PopularTags
-    >>> world = dc.synthetic.tags(users=60, resources=40, seed=7)
-    >>> found = evaluate_tags(PopularTags(), world, n=[5, 10])
+    >>> data = dc.synthetic.tags(users=60, resources=40, seed=7)
+    >>> found = evaluate_tags(PopularTags(), data, n=[5, 10])
     >>> 0 < found["recall@5"] < found["recall@10"] < 1
     True
     """

@@ -1,7 +1,7 @@
 """The Hodges–Lehmann estimate and its interval, for as many differences as there are users.
 
 Both are order statistics of the n(n + 1)/2 *Walsh averages* (xᵢ + xⱼ)/2, i ≤ j. For 100,000 users these are five
-billion numbers, so they are never written down: a bisection counts how many lie below a value.
+billion numbers, so they are never stored: a bisection counts how many are below a value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def hodges_lehmann(differences: NDArray[np.float64], *, confidence: float) -> tu
     >>> hodges_lehmann(np.array([1.0, 2.0, 4.0, 8.0, 3.0, 9.0]), confidence=0.95)
     (4.5, 1.0, 9.0)
     """
-    ordered = np.sort(differences) + 0.0  # so that there is one zero, not two
+    ordered = np.sort(differences) + 0.0  # −0.0 becomes 0.0
     number = ordered.size * (ordered.size + 1) // 2
     middle = (walsh_average(ordered, (number + 1) // 2) + walsh_average(ordered, number // 2 + 1)) / 2
     outer = _rank_of_the_end(ordered.size, confidence)
@@ -56,7 +56,7 @@ def _number_up_to(ordered: NDArray[np.float64], bound: float) -> int:
 
 
 def _next_above(ordered: NDArray[np.float64], bound: float) -> float:
-    """The smallest Walsh average above ``bound``: an average itself, not a number that a bisection came close to."""
+    """The smallest Walsh average above ``bound``, exactly."""
     first = np.arange(ordered.size)
     partner = np.maximum(np.searchsorted(ordered, 2 * bound - ordered, side="right"), first)
     exists = partner < ordered.size
@@ -66,7 +66,7 @@ def _next_above(ordered: NDArray[np.float64], bound: float) -> float:
 def _rank_of_the_end(n: int, confidence: float) -> int:
     """Which Walsh average, counted from either side, ends the interval: C with P(C ≤ W ≤ M − C) ≥ confidence, or 1.
 
-    With few differences even the outermost averages cannot give the confidence; they are what there is.
+    With few differences even the outermost averages do not reach the confidence; they are used then.
     """
     tail = (1 - confidence) / 2
     if n <= EXACT_UP_TO:
@@ -80,7 +80,7 @@ def _rank_of_the_end(n: int, confidence: float) -> int:
 
 
 def _signed_rank_law(n: int) -> NDArray[np.float64]:
-    """P(W = w), w = 0 … n(n + 1)/2: W sums those of 1 … n that a fair coin chooses."""
+    """P(W = w), w = 0 … n(n + 1)/2: W is the sum of a random subset of 1 … n."""
     law = np.zeros(n * (n + 1) // 2 + 1)
     law[0] = 1.0
     for rank in range(1, n + 1):

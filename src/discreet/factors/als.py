@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_positive, require_whole
 from discreet.data.interactions import Interactions
 from discreet.factors.likes import liked_rows
 from discreet.factors.reference_model import RankingReference
-from discreet.factors.settings import require_positive, require_whole
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:

@@ -41,7 +41,11 @@ def ridge_rows(
             if size <= small:
                 break
             image = _applied(first, last, columns, factors, gram, penalty[row], along)
-            length = size / np.sum(along * image)
+            steep = np.sum(along * image)
+            if not steep > 0:
+                # Numbers so small that their products are 0: to divide would stop everybody's fit.
+                break
+            length = size / steep
             before = size
             size = 0.0
             for a in range(width):

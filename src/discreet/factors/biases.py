@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_positive, require_whole
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
-from discreet.factors.settings import require_positive, require_whole
-from discreet.neighbors.reference_model import ReferenceModel
+from discreet.errors import Remedy, UsageError
+from discreet.models.reference_model import ReferenceModel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -69,7 +69,12 @@ class Biases(ReferenceModel):
         require_positive(self.user_ridge, "user_ridge")
         require_whole(self.passes, "passes")
         if data.rating is None:
-            raise UsageError("offsets of ratings need ratings.", remedy="Name the column: Interactions(…, rating=…).")
+            raise UsageError(
+                "offsets of ratings need ratings.",
+                remedy=Remedy(
+                    "Name the column: Interactions(…, rating=…).", cli="Name the column: --column rating=NAME."
+                ),
+            )
 
     def _learn(self, data: Interactions) -> None:
         assert data.rating is not None

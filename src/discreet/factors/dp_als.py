@@ -5,33 +5,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_positive, require_whole
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.als import cosines
-from discreet.factors.dp_als_plan import Plan
+from discreet.factors.dp_als_plan import FactorPlan
 from discreet.factors.likes import liked_records, liked_rows, threshold_of
-from discreet.factors.settings import require_named_items, require_positive, require_whole
 from discreet.factors.statistics import popularity_sums
-from discreet.neighbors.released_model import ReleasedModel
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import GaussianLoss, mu_for
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
+from discreet.privacy.budget import Budget
+from discreet.privacy.gram import SymmetricMechanism
+from discreet.privacy.mechanisms import AdditiveMechanism
+from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["DPALS"]
 
@@ -39,6 +37,9 @@ __all__ = ["DPALS"]
 FIRST_SHARE = Fraction(1, 10)
 LEFT_SHARE, WHOLE_SHARE = Fraction(10, 100), Fraction(1, 100)
 RIGHT_SHARE = 1 - LEFT_SHARE - WHOLE_SHARE
+
+LEAST_CLIP, MOST_CLIP = 1e-6, 1e6
+"""Within this range no step of the arithmetic on people's factors overflows or comes to nothing."""
 
 NOISE_RIDGE = 9.0
 """Ridge of an item in units of the noise on its left side."""
@@ -90,24 +91,18 @@ class DPALS(ReleasedModel):
 
     Privacy
     -------
-    Unit: one user, present or absent; joint: a person's own results use that person's own records. Standing: proved.
+    Unit: one user, present or absent; joint: a person's own results use that person's own records. Standing: proved
+    (``docs/proofs/factors.md``, Theorem 7).
 
-    *What is released.* The popularity of every item (``statistics.popularity_sums``, length at most 1 for one user),
-    and in each of T rounds A and b of the items and K.
+    *What is released.* The popularity of every item, and in each of T rounds A and b of the items and K.
 
-    *What one user changes.* Let u be the user's factors and w the weights of the user's items, both as whole numbers
-    on their grids, where ‖u‖ ≤ S and Σᵢ wᵢ² ≤ W² are enforced on the whole numbers themselves. In A the user adds
-    wᵢ·u uᵀ to the matrix of each item i, of squared Frobenius length Σᵢ wᵢ²‖u‖⁴ ≤ W²S⁴ in all; in b the vectors wᵢ·u,
-    of squared length Σᵢ wᵢ²‖u‖² ≤ W²S²; in K the matrix u uᵀ, of squared length ‖u‖⁴ ≤ S⁴. All other contributions
-    stay as they are: u and w depend on the user's own records, on what was released before, and on nobody else. With a
-    cap of k items every weight is ⌊W/√k⌋ and the same bound holds, whichever k are drawn.
+    *What one user changes.* With whole numbers u of length at most S and weights w of length at most W, squared lengths
+    of at most W²S⁴ in A, W²S² in b and S⁴ in K.
 
-    *What is spent.* Rounded normal noise of deviation length/μ makes each release μ-GDP (``docs/proofs/noise.md``,
-    Theorem 6; for symmetric matrices with the noise of ``NormalGramMechanism``). Releases one after the other, each
-    a function of the earlier ones and of the records, compose to μ² = μ₀² + T·(μ_A² + μ_b² + μ_K²), which is chosen to
-    keep (ε, δ). Initial factors are fixed numbers; ridges and the head follow from what was released.
+    *What is spent.* Rounded normal noise makes each release Gaussian-private; together they spend
+    μ² = μ₀² + T·(μ_A² + μ_b² + μ_K²), which is chosen to keep (ε, δ).
 
-    Not covered: the catalog, the rating scale, one's own screen.
+    Not covered: the catalog, the rating scale, own results.
 
     Notes
     -----
@@ -134,7 +129,7 @@ class DPALS(ReleasedModel):
 
     name: ClassVar[str] = "dp-als"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
     positive: Rational | None = None
     factors: int | None = None
@@ -146,84 +141,93 @@ class DPALS(ReleasedModel):
     unobserved_weight: float = 0.2
     regularization: float = 0.015
 
-    # Fitting
-
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        self._check_settings()
-        mu_squared = mu_for(self.epsilon, self.delta) ** 2
-        liked = liked_records(require_named_items(data, "recommendations"), self.positive)
-        first, sums = NormalMechanism(mu_squared * FIRST_SHARE), popularity_sums(liked)
-        budget = mu_squared * (1 - FIRST_SHARE) / self.rounds
-        first.check(sums)
-        _check_budget(budget, self.clip)
-        guarantee = self._promise(mu_squared, data.n_items, sums.caps)
-        parameters = {**self.config(), "threshold": threshold_of(data, self.positive)}
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=parameters) as charge:
-            noisy = first.release(sums).astype(np.float64) * float(sums.step)
-            plan = Plan.of(noisy, first.standard_deviation(sums), math.sqrt(mu_squared), self)
-            factors = self._rounds(liked, plan, budget)
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={**parameters, "mu_squared": str(mu_squared)},
-                parts={
-                    "popularity": plan.popularity,
-                    "head": plan.head,
-                    "factors": factors,
-                    "items": pl.DataFrame({"item_id": data.items.series}),
-                },
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
-
-    def _check_settings(self) -> None:
+    def __post_init__(self) -> None:
         require_whole(self.rounds, "rounds")
         for name, value in (("factors", self.factors), ("head", self.head), ("cap", self.cap)):
             if value is not None:
                 require_whole(value, name)
         for name in ("clip", "unobserved_weight", "regularization"):
             require_positive(getattr(self, name), name)
+        if not LEAST_CLIP <= self.clip <= MOST_CLIP:
+            raise UsageError(f"clip must be from {LEAST_CLIP} to {MOST_CLIP:,.0f}, got {self.clip}.")
         if not 0 <= self.weight_exponent <= 1:
-            raise UsageError(f"weight_exponent = {self.weight_exponent} must be from 0 to 1.")
+            raise UsageError(f"weight_exponent must be from 0 to 1, got {self.weight_exponent}.")
+        if self._budget.is_pure:
+            raise UsageError("delta must be above 0: factors are learned with normal noise.", remedy="Use delta=1e-6.")
 
-    def _promise(self, mu_squared: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        return Guarantee(
-            loss=GaussianLoss(mu_squared),
-            unit=Unit("user"),
-            standing=Standing.PROVED,
-            basis="noisy normal equations of items, discreet.factors.DPALS, Privacy",
-            subject=f"a ranking model of {n_items:,} items",
-            caps=(*caps, f"each user's factors were shortened to {self.clip} and weights of items to length 1"),
-            not_covered=(
-                "the public list of items and rating scale",
-                "facts about people at large",
-                "one's own screen",
-            ),
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta)
+
+    @property
+    def _mechanisms(self) -> tuple[SymmetricMechanism, AdditiveMechanism, SymmetricMechanism]:
+        """For the left sides, the right sides and everybody's sum, in each round."""
+        each = self._budget.part((1 - FIRST_SHARE) / self.rounds)
+        return each.part(LEFT_SHARE).for_gram(), each.part(RIGHT_SHARE).for_sums(), each.part(WHOLE_SHARE).for_gram()
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        sums, first = popularity_sums(self._liked(public)), self._budget.part(FIRST_SHARE).for_sums()
+        first.check(sums)
+        for mechanism, bounds in zip(self._mechanisms, self._bounds, strict=True):
+            mechanism.check(bounds)
+        return Plan(
+            loss=self._budget.loss,
+            basis="noisy normal equations of items, docs/proofs/factors.md, Theorem 7",
+            subject=f"a ranking model of {public.n_items:,} items",
+            caps=(*sums.caps, f"each user's factors were clipped to length {self.clip} and weights to length 1"),
+            not_covered=NOT_COVERED,
             joint=True,
+            details={"threshold": threshold_of(public, self.positive), "mu_squared": str(self._budget.amount)},
+            public=(public.items.series, first.standard_deviation(sums), float(sums.step)),
         )
 
-    def _rounds(self, liked: Interactions, plan: Plan, budget: Fraction) -> NDArray[np.float64]:
-        """Factors of the head after all rounds: functions of what was released."""
+    @property
+    def _bounds(self) -> tuple[Any, Any, Any]:
+        """The normal equations of nobody: their bounds are the same for all records."""
+        from discreet.factors.dp_als_statistics import Shares, equations
+
+        nobody = Shares(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return equations(nobody, np.zeros((0, 1), np.int64), 1, Fraction(self.clip))
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        return self._liked(data)
+
+    def _liked(self, data: Interactions) -> Interactions:
+        return liked_records(require_named_items(data, "recommendations"), self.positive)
+
+    def _rounds(self, plan: Plan) -> Rounds:
         from discreet.factors.als_kernels import fixed_normals
         from discreet.factors.dp_als_statistics import ROW_SIDE, equations, head_shares, whole_rows
 
-        shares, everything = head_shares(liked, plan.head, plan.weights, self.cap)
-        factors = fixed_normals(plan.head.size, plan.factors) * np.sqrt(plan.known / plan.known.max())[:, None]
+        items, noise, step = plan.public
+        popularity = yield Round(popularity_sums, self._budget.part(FIRST_SHARE).for_sums())
+        chosen = FactorPlan.of(popularity.astype(np.float64) * step, noise, math.sqrt(self._budget.amount), self)
+        factors = fixed_normals(chosen.head.size, chosen.factors) * np.sqrt(chosen.known / chosen.known.max())[:, None]
+        shared = lru_cache(maxsize=None)(lambda liked: head_shares(liked, chosen.head, chosen.weights, self.cap))
         for _ in range(self.rounds):
-            people = self._people(everything.starts, everything.items, factors)
-            rows = whole_rows(people, self.clip, ROW_SIDE)
-            factors = self._solved(plan, budget, *equations(shares, rows, plan.head.size, Fraction(self.clip)))
-        return factors
 
-    def _solved(self, plan: Plan, budget: Fraction, left: Any, right: Any, whole: Any) -> NDArray[np.float64]:
-        """One release of the normal equations, solved."""
-        lefts, rights = NormalGramMechanism(budget * LEFT_SHARE), NormalMechanism(budget * RIGHT_SHARE)
-        a = _without_negative(np.stack(lefts.release(left)))
-        k = _without_negative(NormalGramMechanism(budget * WHOLE_SHARE).release(whole)[0])
-        b = rights.release(right).reshape(plan.head.size, plan.factors) * float(right.step)
-        noise = lefts.standard_deviation(left) * math.sqrt(plan.factors)
+            def normal_equations(liked: Interactions, factors: NDArray[np.float64] = factors) -> tuple[Any, Any, Any]:
+                shares, everything = shared(liked)
+                people = self._people(everything.starts, everything.items, factors)
+                rows = whole_rows(people, self.clip, ROW_SIDE)
+                return equations(shares, rows, chosen.head.size, Fraction(self.clip))
+
+            factors = self._solved(chosen, *(yield Round(normal_equations, self._mechanisms)))
+        return {
+            "popularity": chosen.popularity,
+            "head": chosen.head,
+            "factors": factors,
+            "items": pl.DataFrame({"item_id": items}),
+        }
+
+    def _solved(self, plan: FactorPlan, left: Any, right: Any, whole: Any) -> NDArray[np.float64]:
+        """The solutions of the released normal equations."""
+        bounds = self._bounds
+        a, k = _without_negative(np.stack(left)), _without_negative(whole[0])
+        b = right.reshape(plan.head.size, plan.factors) * float(bounds[1].step)
+        noise = self._mechanisms[0].spectral_deviation(bounds[0]) * math.sqrt(plan.factors)
         ridge = NOISE_RIDGE * noise + self.regularization * plan.totals
         matrices = a + self.unobserved_weight * k + ridge[:, None, None] * np.eye(plan.factors)
         return np.asarray(np.linalg.solve(matrices, b[:, :, None])[:, :, 0], dtype=np.float64)
@@ -232,7 +236,6 @@ class DPALS(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         threshold = release.parameters["threshold"]
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.threshold_ = None if threshold is None else float(Fraction(threshold))
         self.popularity_ = release.array("popularity")
@@ -267,10 +270,6 @@ class DPALS(ReleasedModel):
         scores[np.ix_(known, self.head_)] = tastes[known]
         return scores
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """It ranks; it does not predict ratings."""
-        return np.full(item.size, np.nan)
-
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         place = np.full(len(self.items_), -1, dtype=np.int32)
         place[self.head_] = np.arange(self.head_.size)
@@ -278,17 +277,6 @@ class DPALS(ReleasedModel):
         scores = np.full((items.size, len(self.items_)), -np.inf)
         scores[np.ix_(known, self.head_)] = cosines(self.item_factors_, place[items[known]])
         return scores
-
-
-def _check_budget(budget: Fraction, clip: float) -> None:
-    """Refuse a budget whose noise cannot be drawn: bounds are the same for all records, so none will do."""
-    from discreet.factors.dp_als_statistics import Shares, equations
-
-    nobody = Shares(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    left, right, whole = equations(nobody, np.zeros((0, 1), np.int64), 1, Fraction(clip))
-    NormalGramMechanism(budget * LEFT_SHARE).check(left)
-    NormalMechanism(budget * RIGHT_SHARE).check(right)
-    NormalGramMechanism(budget * WHOLE_SHARE).check(whole)
 
 
 def _without_negative(matrices: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from discreet.factors.statistics import COUNT_SHARE
 if TYPE_CHECKING:
     from discreet.factors.dp_als import DPALS
 
-__all__ = ["Plan"]
+__all__ = ["FactorPlan"]
 
 # Tuned on MovieLens 1M (one split), like all defaults of this model.
 HEAD, LEAST_HEAD = 8.0, 60
@@ -22,7 +22,7 @@ FACTORS, LEAST_FACTORS, MOST_FACTORS = 0.45, 4, 64
 
 
 @dataclass(frozen=True)
-class Plan:
+class FactorPlan:
     """What follows from the first release.
 
     Attributes
@@ -44,7 +44,7 @@ class Plan:
     factors: int
 
     @classmethod
-    def of(cls, noisy: NDArray[np.float64], noise: float, mu: float, model: DPALS) -> Plan:
+    def of(cls, noisy: NDArray[np.float64], noise: float, mu: float, model: DPALS) -> FactorPlan:
         popularity = noisy[:-1] / math.sqrt(1 - COUNT_SHARE**2)
         strength = math.sqrt(max(1.0, noisy[-1] / float(COUNT_SHARE)) * mu)
         size = model.head or max(LEAST_HEAD, round(HEAD * strength))

@@ -51,7 +51,7 @@ def projected_rows(
         for j in range(row.size):
             row[j] -= along * direction[j]
             squared += row[j] * row[j]
-        if squared > 1e-9 * length:
+        if 1e-9 * length < squared < np.inf:
             _fit_to_grid(row, np.sqrt(squared), side)
         else:
             row[:] = 0.0
@@ -62,7 +62,7 @@ def projected_rows(
 def unit_rows(
     starts: NDArray[np.int64], items: NDArray[np.int64], values: NDArray[np.float64], n_items: int, side: int
 ) -> NDArray[np.float64]:
-    """Each user's values as whole numbers of squared length at most side²."""
+    """Each user's values as whole numbers of squared length at most side²; zeros where they have no finite length."""
     rows = np.zeros((starts.size - 1, n_items))
     for user in prange(starts.size - 1):
         row = rows[user]
@@ -70,7 +70,7 @@ def unit_rows(
         for place in range(starts[user], starts[user + 1]):
             row[items[place]] = values[place]
             squared += values[place] * values[place]
-        if squared > 1e-18:
+        if 1e-18 < squared < np.inf:
             _fit_to_grid(row, np.sqrt(squared), side)
         else:
             row[:] = 0.0

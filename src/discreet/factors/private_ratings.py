@@ -21,27 +21,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.remedies import DECLARE_SCALE, NO_REPEATS
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.item_offsets import Offsets, Raters, item_factors, residuals_of, standing_of
 from discreet.factors.kernels import dot_products
 from discreet.factors.rating_statistics import OFFSET_CAPS, offset_sums, record_sums
-from discreet.factors.settings import require_named_items
 from discreet.factors.statistics import gram_bounds, popularity_sums, unit_gram
-from discreet.neighbors.released_model import ReleasedModel
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import GaussianLoss, mu_for
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["PrivateRatings"]
 
@@ -54,7 +52,6 @@ each, factors are noise."""
 
 WEIGHTS_SHARE, OFFSETS_SHARE = Fraction(15, 100), Fraction(40, 100)
 """Shares of μ² for how much each item is rated and, where factors follow, for its offset."""
-
 
 CENTER = 0.3
 """Where people's means lie on most scales, in halves of the scale above the middle: a start, not a claim."""
@@ -69,7 +66,7 @@ class PrivateRatings(ReleasedModel):
     epsilon, delta
         The budget of one fit.
     unit
-        "user": the whole history of one person; "rating": one rating, present or absent, a weaker promise at which
+        "user": the whole history of one person; "record": one rating, present or absent, a weaker guarantee at which
         offsets are nearly free and no factors are learned.
 
     Attributes
@@ -87,7 +84,7 @@ class PrivateRatings(ReleasedModel):
     -------
     Unit: one user, present or absent (or one record); joint: a person's own results use that person's own records.
     Released: weights of raters, offsets, and with factors one matrix of residuals, with rounded normal noise; μ² adds
-    up. Proofs: ``docs/proofs/factors.md``. Not covered: the catalog, the rating scale, one's own screen; at record
+    up. Proofs: ``docs/proofs/factors.md``. Not covered: the catalog, the rating scale, own results; at record
     level also who is in the data and how much anybody rated.
 
     Examples
@@ -101,85 +98,90 @@ class PrivateRatings(ReleasedModel):
 
     name: ClassVar[str] = "private-ratings"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
-    unit: str = "user"
+    unit: Unit | str = "user"
 
-    # Fitting
+    def __post_init__(self) -> None:
+        self.unit = Unit.of(self.unit, ("user", "record"))
+        if self._budget.is_pure:
+            raise UsageError("delta must be above 0: ratings are released with normal noise.", remedy="Use delta=1e-6.")
 
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        if self.unit not in ("user", "rating"):
-            raise UsageError(f"unit = {self.unit!r}?", remedy="Choose 'user' or 'rating'.")
-        mu_squared = mu_for(self.epsilon, self.delta) ** 2
-        if data.rating is None or data.scale is None:
-            raise UsageError(
-                "predicted ratings need ratings on a public scale.", remedy='Declare it: Interactions(…, scale="1:5").'
-            )
-        if self.unit == "rating" and data.may_repeat:
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, self.unit)
+
+    @property
+    def _by_user(self) -> bool:
+        return Unit.of(self.unit).what == "user"
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        if public.rating is None or public.scale is None:
+            raise UsageError("predicted ratings need ratings on a public scale.", remedy=DECLARE_SCALE)
+        if not self._by_user and public.may_repeat:
             # Of several records of one item only one is kept: one more could push another out.
             raise UsageError(
-                "where one rating is the unit, a user has one record of an item at most.",
-                remedy="Read the data with duplicates='error' or 'last'.",
+                "where one record is the unit, a user has one record of an item at most.", remedy=NO_REPEATS
             )
-        records = require_named_items(data, "predicted ratings")
-        release_of = self._by_user if self.unit == "user" else self._by_record
-        sums = popularity_sums(records) if self.unit == "user" else record_sums(records)
-        # The largest noise of the parts is that on residuals; the others are within its range.
-        NormalMechanism(mu_squared * WEIGHTS_SHARE).check(sums)
-        NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE)).check(gram_bounds())
-        caps = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps) if self.unit == "user" else sums.caps
-        guarantee = self._promise(mu_squared, data.n_items, caps)
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            parts, noise = release_of(records, mu_squared)
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={**self.config(), "scale": str(data.scale), "mu_squared": str(mu_squared), **noise},
-                parts={**parts, "items": pl.DataFrame({"item_id": data.items.series})},
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
-
-    def _by_user(self, data: Interactions, mu_squared: Fraction) -> tuple[dict[str, Any], dict[str, float]]:
-        first, sums = NormalMechanism(mu_squared * WEIGHTS_SHARE), popularity_sums(data)
-        parts: dict[str, Any] = {"weights": first.release(sums).astype(np.float64) * float(sums.step)}
-        noise = {"noise_weights": first.standard_deviation(sums)}
-        raters = Raters.of(parts["weights"], noise["noise_weights"])
-        factors = raters.users * math.sqrt(mu_squared) >= CROSSOVER and raters.ratings_each >= LEAST_RATINGS
-        share = OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE
-        second, sums = NormalMechanism(mu_squared * share), offset_sums(data, raters.known**-0.5, CENTER)
-        parts["offsets"] = second.release(sums).astype(np.float64) * float(sums.step)
-        noise["noise_offsets"] = second.standard_deviation(sums)
-        if factors:
-            offsets = Offsets.of(raters, parts["offsets"], noise["noise_offsets"])
-            head = raters.head(math.sqrt(mu_squared))
-            gram = unit_gram(data, head, residuals_of(data, offsets) * raters.known[data.item] ** -0.5)
-            third = NormalGramMechanism(mu_squared * (1 - WEIGHTS_SHARE - OFFSETS_SHARE))
-            parts |= {"head": head, "residuals": third.release(gram)[0]}
-            noise["noise_residuals"] = third.standard_deviation(gram)
-        return parts, noise
-
-    def _by_record(self, data: Interactions, mu_squared: Fraction) -> tuple[dict[str, Any], dict[str, float]]:
-        mechanism, sums = NormalMechanism(mu_squared), record_sums(data)
-        noisy = mechanism.release(sums).astype(np.float64) * float(sums.step)
-        return {"records": noisy}, {"noise_records": mechanism.standard_deviation(sums)}
-
-    def _promise(self, mu_squared: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        outside = ["the public list of items and rating scale", "facts about people at large", "one's own screen"]
-        if self.unit == "rating":
-            outside.append("who is in the data, and what several records of one person say together")
-        return Guarantee(
-            loss=GaussianLoss(mu_squared),
-            unit=Unit("user" if self.unit == "user" else "record"),
-            standing=Standing.PROVED,
-            basis=f"noisy offsets and residuals, docs/proofs/factors.md, Theorem {3 if self.unit == 'user' else 4}",
-            subject=f"a rating model of {n_items:,} items",
+        records, budget = require_named_items(public, "predicted ratings"), self._budget
+        if self._by_user:
+            sums, first = popularity_sums(records), budget.part(WEIGHTS_SHARE).for_sums()
+            # The largest noise of the parts is that on residuals; the others are within its range.
+            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_gram().check(gram_bounds())
+            caps, further, theorem = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps), (), 3
+        else:
+            sums, first = record_sums(records), budget.for_sums()
+            caps, theorem = sums.caps, 4
+            further = ("who is in the data, and what several records of one person say together",)
+        first.check(sums)
+        return Plan(
+            loss=budget.loss,
+            unit=Unit.of(self.unit),
+            basis=f"noisy offsets and residuals, docs/proofs/factors.md, Theorem {theorem}",
+            subject=f"a rating model of {public.n_items:,} items",
             caps=caps,
-            not_covered=tuple(outside),
+            not_covered=(*NOT_COVERED, *further),
             joint=True,
+            details={"scale": str(public.scale), "mu_squared": str(budget.amount)},
+            expected={"noise_weights" if self._by_user else "noise_records": first.standard_deviation(sums)},
+            public=public,
         )
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        return require_named_items(data, "predicted ratings")
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        items = pl.DataFrame({"item_id": plan.public.items.series})
+        if not self._by_user:
+            records = yield Round(record_sums, self._budget.for_sums())
+            return {"records": records * float(record_sums(plan.public).step), "items": items}
+        budget, noise = self._budget, plan.expected["noise_weights"]
+        weights = yield Round(popularity_sums, budget.part(WEIGHTS_SHARE).for_sums())
+        weights = weights.astype(np.float64) * float(popularity_sums(plan.public).step)
+        raters, mu = Raters.of(weights, noise), math.sqrt(budget.amount)
+        factors = raters.users * mu >= CROSSOVER and raters.ratings_each >= LEAST_RATINGS
+        second = budget.part(OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE).for_sums()
+
+        def by_offset(records: Interactions) -> BoundedSums:
+            return offset_sums(records, raters.known**-0.5, CENTER)
+
+        bounds = by_offset(plan.public)
+        found = {"noise_offsets": second.standard_deviation(bounds)}
+        parts: dict[str, Any] = {"weights": weights, "items": items}
+        parts["offsets"] = (yield Round(by_offset, second)).astype(np.float64) * float(bounds.step)
+        if factors:
+            offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"])
+            head = raters.head(mu)
+            third = budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_gram()
+
+            def by_residual(records: Interactions) -> BoundedGram:
+                return unit_gram(records, head, residuals_of(records, offsets) * raters.known[records.item] ** -0.5)
+
+            parts |= {"head": head, "residuals": (yield Round(by_residual, third))[0]}
+            found["noise_residuals"] = third.spectral_deviation(gram_bounds())
+        return parts, found
 
     # Post-processing: a function of the release alone
 
@@ -187,11 +189,10 @@ class PrivateRatings(ReleasedModel):
         from discreet.data.scales import RatingScale
 
         public = release.parameters
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         scale = RatingScale.of(public["scale"])
         self.low_, self.high_ = float(scale.low), float(scale.high)
-        if self.unit == "user":
+        if self._by_user:
             raters = Raters.of(release.array("weights"), public["noise_weights"])
             offsets = Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
         else:

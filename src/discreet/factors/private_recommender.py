@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -27,23 +28,17 @@ from discreet.factors.expectation import expected_share
 from discreet.factors.item_features import feature_columns
 from discreet.factors.kernels import best_by_votes, summed_rows
 from discreet.factors.likes import liked_records, liked_rows, threshold_of
-from discreet.factors.settings import require_named_items, require_share, require_whole
 from discreet.factors.statistics import gram_bounds, popularity_sums, projected_gram
 from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, USUAL_ALIKENESS, TastePlan, below_zero, head_size
 from discreet.factors.taste_regression import taste_regression
-from discreet.neighbors.released_model import ReleasedModel
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import GaussianLoss, mu_for
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["PrivateRecommender"]
 
@@ -94,8 +89,8 @@ class PrivateRecommender(ReleasedModel):
     -------
     Unit: one user, present or absent; joint: a person's own results use that person's own records. Released: noisy
     popularity and the noisy matrix, with rounded normal noise. Spent: μ² = μ₁² + μ₂², chosen to keep (ε, δ) exactly.
-    Proofs: ``docs/proofs/factors.md``. Not covered: the catalog and its public columns, the rating scale, one's own
-    screen.
+    Proofs: ``docs/proofs/factors.md``. Not covered: the catalog and its public columns, the rating scale, own
+    results.
 
     Examples
     --------
@@ -110,7 +105,7 @@ class PrivateRecommender(ReleasedModel):
 
     name: ClassVar[str] = "private-recommender"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
     positive: Rational | None = None
     features: Sequence[str] = ()
@@ -121,73 +116,76 @@ class PrivateRecommender(ReleasedModel):
     def __post_init__(self) -> None:
         # One name may be given as it is; from JSON they come as a list.
         self.features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
-
-    # Fitting
-
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        mu_squared, first, rest = self._budgets()
-        liked = liked_records(require_named_items(data, "recommendations"), self.positive)
-        columns, names = feature_columns(data, self.features)
-        sums = popularity_sums(liked)
-        first.check(sums)
-        NormalGramMechanism(rest).check(gram_bounds())
-        guarantee = self._promise(mu_squared, data.n_items, (*sums.caps, *gram_bounds().caps))
-        parameters = {**self.config(), "threshold": threshold_of(data, self.positive)}
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=parameters) as charge:
-            noisy = first.release(sums).astype(np.float64) * float(sums.step)
-            parts: dict[str, Any] = {"first": noisy, "items": pl.DataFrame({"item_id": data.items.series})}
-            public = {
-                **parameters,
-                "mu_squared": str(mu_squared),
-                "noise_first": first.standard_deviation(sums),
-                "feature_names": list(names),
-            }
-            if names:
-                parts["features"] = columns
-            plan = TastePlan.of(noisy, public, users=self.users, most=self.head)
-            if plan.ranking == "popularity":
-                again = NormalMechanism(rest)
-                parts["second"] = again.release(sums) * float(sums.step)
-                public["noise_second"] = again.standard_deviation(sums)
-            else:
-                gram = projected_gram(liked, plan.head, plan.weights[plan.head], plan.direction)
-                matrices = NormalGramMechanism(rest).release(gram)
-                parts |= {"head": plan.head, "tastes": matrices[0]}
-                public["noise_tastes"] = NormalGramMechanism(rest).standard_deviation(gram)
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters=public,
-                parts=parts,
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
-
-    def _budgets(self) -> tuple[Fraction, NormalMechanism, Fraction]:
-        mu_squared = mu_for(self.epsilon, self.delta) ** 2
-        share = as_fraction(self.first_share, "first_share")
-        require_share(share, "first_share")
+        as_share(self.first_share, "first_share")
         for name, value in (("head", self.head), ("users", self.users)):
             if value is not None:
                 require_whole(value, name)
-        return mu_squared, NormalMechanism(mu_squared * share), mu_squared * (1 - share)
+        if self._budget.is_pure:
+            raise UsageError("delta must be above 0: tastes are released with normal noise.", remedy="Use delta=1e-6.")
 
-    def _promise(self, mu_squared: Fraction, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        outside = ["the public list of items and rating scale", "facts about people at large", "one's own screen"]
-        if self.users is not None:
-            outside.insert(1, "the number of users, which was declared public")
-        return Guarantee(
-            loss=GaussianLoss(mu_squared),
-            unit=Unit("user"),
-            standing=Standing.PROVED,
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta)
+
+    @property
+    def _shares(self) -> tuple[Budget, Budget]:
+        """For the first and for the second release."""
+        first = as_share(self.first_share, "first_share")
+        return self._budget.part(first), self._budget.part(1 - first)
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        liked = self._liked(public)
+        columns, names = feature_columns(public, self.features)
+        first, second = self._shares
+        sums, gram = popularity_sums(liked), gram_bounds()
+        first.for_sums().check(sums)
+        second.for_gram().check(gram)
+        declared = () if self.users is None else ("the number of users, which was declared public",)
+        return Plan(
+            loss=self._budget.loss,
             basis="noisy popularity and tastes, docs/proofs/factors.md, Theorem 2",
-            subject=f"a ranking model of {n_items:,} items",
-            caps=caps,
-            not_covered=tuple(outside),
+            subject=f"a ranking model of {public.n_items:,} items",
+            caps=(*sums.caps, *gram.caps),
+            not_covered=(*NOT_COVERED, *declared),
             joint=True,
+            details={
+                "threshold": threshold_of(public, self.positive),
+                "mu_squared": str(self._budget.amount),
+                "feature_names": list(names),
+            },
+            expected={
+                "noise_first": first.for_sums().standard_deviation(sums),
+                "noise_second": second.for_sums().standard_deviation(sums),
+                "noise_tastes": second.for_gram().spectral_deviation(gram),
+            },
+            public=(public.items.series, columns if names else None, float(sums.step)),
         )
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        return self._liked(data)
+
+    def _liked(self, data: Interactions) -> Interactions:
+        return liked_records(require_named_items(data, "recommendations"), self.positive)
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        items, columns, step = plan.public
+        first, second = self._shares
+        popularity = step * (yield Round(popularity_sums, first.for_sums())).astype(np.float64)
+        parts: dict[str, Any] = {"first": popularity, "items": pl.DataFrame({"item_id": items})}
+        if columns is not None:
+            parts["features"] = columns
+        tastes = TastePlan.of(popularity, {**plan.details, **plan.expected}, users=self.users, most=self.head)
+        if tastes.ranking == "popularity":
+            parts["second"] = step * (yield Round(popularity_sums, second.for_sums()))
+        else:
+            head, weights = tastes.head, tastes.weights[tastes.head]
+            matrices = yield Round(
+                lambda liked: projected_gram(liked, head, weights, tastes.direction), second.for_gram()
+            )
+            parts |= {"head": head, "tastes": matrices[0]}
+        return parts
 
     def estimate(self, data: Interactions, *, users: int | None = None) -> dict[str, Any]:
         """What to expect of a fit, from public values alone: no record is read, nothing is spent.
@@ -202,26 +200,24 @@ class PrivateRecommender(ReleasedModel):
         Expectations are for people as alike in what they like as those of MovieLens. Where they have little in common,
         a fit finds that out, and ranks by popularity for longer.
         """
-        mu_squared, _, _ = self._budgets()
         count = users if users is not None else self.users
         if count is None:
             raise UsageError(
-                "how many users are there? The number in the data is secret, and an estimate spends nothing.",
-                remedy="Say a public figure, or a guess: estimate(data, users=10_000).",
+                "the number of users is not known: that of the data is secret, and an estimate spends nothing.",
+                remedy="Give a public figure or a guess: estimate(data, users=10_000).",
             )
-        mu = math.sqrt(mu_squared)
+        plan = self.plan(data)
+        mu = math.sqrt(self._budget.amount)
         strength = count * mu
         ranking = "popularity" if strength * USUAL_ALIKENESS < CROSSOVER else "tastes"
         return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
+            **self._estimate(plan),
             "mu": mu,
             "users": count,
             "users_times_mu": strength,
             "ranking": ranking,
             "head": head_size(strength, data.n_items, self.head) if ranking == "tastes" else 0,
-            "noise_popularity": 1 / (mu * math.sqrt(as_fraction(self.first_share, "first_share"))),
-            "noise_tastes": 1 / (mu * math.sqrt(1 - as_fraction(self.first_share, "first_share"))),
+            "noise_popularity": plan.expected["noise_first"],
             "expected_share_of_nonprivate_recall": expected_share(strength),
         }
 
@@ -229,7 +225,6 @@ class PrivateRecommender(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         public = release.parameters
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         plan = TastePlan.of(release.array("first"), public, users=self.users, most=self.head)
         self.ranking_ = "popularity" if "second" in release.parts else "tastes"
@@ -299,10 +294,6 @@ class PrivateRecommender(ReleasedModel):
         place[self.head_] = np.arange(self.head_.size)
         liked = liked_rows(rows, self.threshold_)
         return liked.indptr.astype(np.int64), place[liked.indices]
-
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """It ranks; it does not predict ratings."""
-        return np.full(item.size, np.nan)
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         scores = np.full((items.size, len(self.items_)), -np.inf)

@@ -6,17 +6,14 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError
+from discreet.errors import DataError, Remedy
 from discreet.factors.likes import liked_records, threshold_of
-from discreet.neighbors.reference_model import ReferenceModel
+from discreet.models.reference_model import ReferenceModel
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 __all__ = ["RankingReference"]
 
@@ -41,11 +38,10 @@ class RankingReference(ReferenceModel):
         threshold = threshold_of(data, self.positive)
         likes = liked_records(data, self.positive)
         if len(likes) == 0:
-            raise DataError(f"no rating reaches {threshold}: nobody likes anything.", remedy="Lower positive=.")
+            raise DataError(
+                f"no rating reaches {threshold}: nobody likes anything.",
+                remedy=Remedy("Lower positive=.", cli="Lower --option positive=…."),
+            )
         self.threshold_ = None if threshold is None else float(Fraction(threshold))
         # Without a public catalog the liked items may be fewer than the items of the model.
         self._learn_likes(likes if len(likes.items) == len(data.items) else likes.with_catalog(data.items.series))
-
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """It ranks; it does not predict ratings."""
-        return np.full(item.size, np.nan)

@@ -2,7 +2,6 @@
 
 from discreet.neighbors import selection
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
-from discreet.neighbors.noisy_neighbor_mean import NoisyNeighborMean
 from discreet.neighbors.private_item_knn import PrivateItemKNN
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.neighbors.twins import FullComputation, HashedTwins, TwinIndex, TwinSearch
@@ -15,7 +14,6 @@ __all__ = [
     "FullComputation",
     "HashedTwins",
     "NaiveExponentialNeighbors",
-    "NoisyNeighborMean",
     "PrivateItemKNN",
     "ShrunkPNCF",
     "TwinIndex",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
-from discreet.neighbors.sharing import share_out
 
 if TYPE_CHECKING:
     from discreet.neighbors.kernels import Rule

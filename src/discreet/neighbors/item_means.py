@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
@@ -105,7 +106,7 @@ def item_sums(data: Interactions) -> BoundedSums:
 def _on_scale(data: Interactions) -> NDArray[np.int64]:
     """Ratings from −2^VALUE_BITS to 2^VALUE_BITS."""
     if data.scale is None:
-        raise UsageError("ratings need a public scale.", remedy='Declare it: Interactions(…, scale="1:5").')
+        raise UsageError("ratings need a public scale.", remedy=DECLARE_SCALE)
     assert data.rating is not None
     half = float(data.scale.width) / 2
     values = (data.rating.astype(np.float64) - float(data.scale.low) - half) / half

@@ -1,12 +1,12 @@
 """The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF and PPNS.
 
-None of them keeps a proved promise; ``PrivateItemKNN``, ``ShrunkPNCF`` and ``NoisyNeighborMean`` do.
+None of them has a proved guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from discreet.errors import UsageError
@@ -167,7 +167,7 @@ class NaiveExponentialNeighbors(NeighborModel):
     """
 
     name: ClassVar[str] = "naive-exponential"
-    epsilon: Rational = 1
+    epsilon: Rational = field(kw_only=False)
     rs: Sensitivity | None = None
     rs_cap: float | None = None
     laplace: Literal["2", "2k"] | None = "2"
@@ -213,7 +213,7 @@ class PNCF(NeighborModel):
     """
 
     name: ClassVar[str] = "pncf"
-    epsilon: Rational = 1
+    epsilon: Rational = field(kw_only=False)
     rs: Sensitivity = "lemma"
     rs_cap: float | None = None
     laplace: Literal["2", "2k"] | None = "2"
@@ -263,7 +263,7 @@ class PPNS(RankedModel):
     """
 
     name: ClassVar[str] = "ppns"
-    epsilon: Rational = 1
+    epsilon: Rational = field(kw_only=False)
     beta: int = 2
     against: Literal["knn", "beta-knn"] = "knn"
     rs: Sensitivity = "lemma"

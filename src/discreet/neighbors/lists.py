@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
-from discreet.neighbors.sharing import share_out
 from discreet.privacy import entropy
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def tie_order(n: int, *, ties: Ties, attacker: Iterable[int] | None = None) -> N
         last = np.ones(n, dtype=bool)
         last[checked_codes(attacker, n, "attacker")] = False
         return np.argsort(last, kind="stable")
-    raise UsageError(f"ties={ties!r}?", remedy='Choose "random", "id" or "attacker".')
+    raise UsageError(f"ties must be 'random', 'id' or 'attacker', got {ties!r}.")
 
 
 def checked_codes(codes: object, n: int, name: str) -> NDArray[np.int64]:

@@ -7,30 +7,27 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.remedies import KEEP_LATEST
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, ReleaseError, UsageError
-from discreet.neighbors.model_folder import load_with_records, save_with_records
+from discreet.errors import DataError, UsageError
+from discreet.models.published_model import Answers, PublishedModel, entity_means, height_of, owners_of
 from discreet.neighbors.pair_table import Likeness, PairTable
-from discreet.neighbors.prediction import Answers, Pools, entity_means, parts_of_size, ragged, weighted_mean
+from discreet.neighbors.prediction import Pools, parts_of_size, ragged, weighted_mean
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import Nearest, SelectionStrategy
 from discreet.neighbors.similarity import Similarity
-from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.recommender import Recommender
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from discreet.neighbors.histories import Histories
-    from discreet.privacy.ledger import Ledger
+    from discreet.models.histories import Histories
 
 __all__ = ["NeighborModel"]
 
@@ -39,7 +36,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
-class NeighborModel(Recommender):
+class NeighborModel(PublishedModel):
     """Predictions from the ratings of k chosen neighbors. What is chosen, and how, is the strategy of each model.
 
     Parameters
@@ -91,24 +88,13 @@ class NeighborModel(Recommender):
         """Ids of entities that go first in a tie."""
         return ()
 
-    def config(self) -> dict[str, Any]:
+    @property
+    def parameters(self) -> dict[str, Any]:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     # Fitting
 
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        self._check(data)
-        guarantee = self._promise()
-        if guarantee is None:
-            self._learn(data, None)
-            return
-        with charged(
-            ledger, data, guarantee, mechanism=self.name, parameters=self.config(), allow_refuted=allow_refuted
-        ) as charge:
-            self._learn(data, guarantee)
-            charge.settle()
-
-    def _promise(self) -> Guarantee | None:
+    def _claimed(self) -> Guarantee | None:
         """What was claimed for the choice of neighbors, and what predictions use besides."""
         promise = self.strategy().guarantee()
         if promise is None:
@@ -137,17 +123,17 @@ class NeighborModel(Recommender):
         if data.rating is not None and data.scale is not None and data.may_repeat:
             raise UsageError(
                 "a prediction needs one rating of each item by each user; these records may repeat.",
-                remedy="Choose duplicates='last' or call without_repeats().",
+                remedy=KEEP_LATEST,
             )
 
-    def _learn(self, data: Interactions, guarantee: Guarantee | None) -> None:
+    def _learn(self, data: Interactions) -> None:
         matrix = data.csr
         counts = np.diff(matrix.indptr)
         strategy = self.strategy()
         table = PairTable(data, axis=self.axis, similarity=self._measure(), form=strategy.sensitivity_form)
         self.item_means_ = entity_means(matrix.indices, matrix.data, data.n_items)
         self.user_means_ = entity_means(np.repeat(np.arange(data.n_users), counts), matrix.data, data.n_users)
-        self._data, self._table, self._strategy = data, table, strategy
+        self._table, self._strategy = table, strategy
         ids = data.items if self.axis == "item" else data.users
         first = list(self._first_among_equals())
         self._priority = None
@@ -155,30 +141,16 @@ class NeighborModel(Recommender):
             codes = ids.encode(first, unknown="mark")
             self._priority = np.zeros(len(ids))
             self._priority[codes[codes >= 0]] = 1.0
-        self._answers, self._alike = Answers(), Answers()
-        self.items_, self.guarantee_, self.records_ = data.items, guarantee, data
+        self._alike = Answers()
 
     # Using
-
-    def attach(self, data: Interactions) -> Self:
-        """These models carry their records; others cannot be put in their place."""
-        self._require_fitted()
-        if data.fingerprint != self._data.fingerprint:
-            raise UsageError("this model holds the records it was fitted on.", remedy="Fit a new one on other records.")
-        return self
 
     def _histories(
         self, users: Iterable[Hashable] | None, history: Mapping[Any, float] | Sequence[Any] | None
     ) -> tuple[Histories, IdMap | None]:
-        from discreet.neighbors.histories import Histories
-
         if history is not None and self._data.rating is not None:
             _check_history(history, self._data)
-        rows, ids = super()._histories(users, history)
-        found = Histories(rows)
-        if ids is not None:
-            found.who = self._data.users.encode(ids.series).astype(np.int64)
-        return found, ids
+        return super()._histories(users, history)
 
     def _score(self, rows: csr_array) -> Matrix:
         """Predicted ratings before they are clipped, so that the best stay in order; sums of weights where none are."""
@@ -188,7 +160,7 @@ class NeighborModel(Recommender):
             row, item = np.repeat(asking, n_items), np.tile(np.arange(n_items, dtype=np.int32), asking.size)
             return self._predicted(rows, row, item).reshape(asking.size, n_items)
 
-        scores = self._answers.all(self._people(rows), draw) if self._draws else draw(np.arange(_height(rows)))
+        scores = self._answers.all(self._people(rows), draw) if self._draws else draw(np.arange(height_of(rows)))
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
@@ -241,12 +213,6 @@ class NeighborModel(Recommender):
         """Whether asking twice could give two answers."""
         return not (isinstance(self._strategy, Nearest) and self._strategy.ties == "id")
 
-    def _people(self, rows: csr_array) -> list[Hashable]:
-        from discreet.neighbors.histories import person
-
-        who = _who(rows)
-        return [person(rows, who, row) for row in range(_height(rows))]
-
     def _predicted(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
         """Predictions of pairs, part by part, those with the same target together."""
         target = item if self.axis == "item" else row
@@ -271,10 +237,10 @@ class NeighborModel(Recommender):
 
     def _newcomers(self, rows: csr_array) -> tuple[Likeness, NDArray[np.int64]] | None:
         """Similarities of strangers to all users, and which row each stranger has there."""
-        strangers = np.flatnonzero(_who(rows) < 0)
+        strangers = np.flatnonzero(owners_of(rows) < 0)
         if self.axis == "item" or not strangers.size:
             return None
-        place = np.full(_height(rows), -1, dtype=np.int64)
+        place = np.full(height_of(rows), -1, dtype=np.int64)
         place[strangers] = np.arange(strangers.size)
         return self._table.newcomers(rows[strangers]), place
 
@@ -294,8 +260,8 @@ class NeighborModel(Recommender):
         if self.axis == "item":
             level, means = self.item_means_[item], self.item_means_
         else:
-            owner = np.repeat(np.arange(_height(rows)), np.diff(rows.indptr))
-            level, means = entity_means(owner, rows.data, _height(rows))[row], self.user_means_
+            owner = np.repeat(np.arange(height_of(rows)), np.diff(rows.indptr))
+            level, means = entity_means(owner, rows.data, height_of(rows))[row], self.user_means_
         centered = self.centering == "mean"
         said = weighted_mean(chosen, means=means if centered else None, equal=self.weighting == "equal")
         predicted = said + level if centered else said
@@ -325,7 +291,7 @@ class NeighborModel(Recommender):
             target = item.astype(np.int64)[question]
             similarity, sensitivity = self._table.at(target, other)
         else:
-            target = _who(rows)[row][question]
+            target = owners_of(rows)[row][question]
             similarity, sensitivity = self._user_likeness(target, other, row[question], newcomers)
         pools = Pools(starts, other, similarity, sensitivity, value)
         return pools.only((similarity != 0) & (other != target))
@@ -352,41 +318,6 @@ class NeighborModel(Recommender):
             if sensitivity is not None:
                 sensitivity[mask] = found[1]
         return similarity, sensitivity
-
-    # On disk
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the model into a folder **with the raw records**: without them there are no neighbors.
-
-        What was drawn is not kept: a loaded model draws anew.
-        """
-        self._require_fitted()
-        promise = None if self.guarantee_ is None else self.guarantee_.to_json()
-        described = {"model": self.name, "config": self.config(), "guarantee": promise}
-        return save_with_records(folder, described, self._data, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a model with its records and learn from them again; nothing is charged a second time."""
-        described, data = load_with_records(folder, cls.name)
-        try:
-            promise = described["guarantee"]
-            model = cls(**described["config"])
-            guarantee = None if promise is None else Guarantee.from_json(promise)
-        except (KeyError, TypeError, UsageError) as error:
-            raise ReleaseError(f"the description of the model in {folder} is damaged: {error}.") from error
-        model._learn(data, guarantee)
-        return model
-
-
-def _who(rows: csr_array) -> NDArray[np.int64]:
-    """Codes of the users whose histories these are; −1 for strangers."""
-    who = getattr(rows, "who", None)
-    return np.full(_height(rows), -1, dtype=np.int64) if who is None else who
-
-
-def _height(rows: csr_array) -> int:
-    return rows.indptr.size - 1
 
 
 def _check_history(history: Mapping[Any, float] | Sequence[Any], data: Interactions) -> None:

@@ -9,17 +9,16 @@ T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.neighbors.selection import CandidateLists, SelectionStrategy
 
-__all__ = ["Answers", "Chosen", "Pools", "entity_means", "parts_of_size", "ragged", "weighted_mean"]
+__all__ = ["Chosen", "Pools", "parts_of_size", "ragged", "weighted_mean"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -110,19 +109,6 @@ def weighted_mean(chosen: Chosen, *, means: Vector | None, equal: bool = False) 
         return np.where(total > 0, (weight * value).sum(axis=1) / total, np.nan)
 
 
-def entity_means(codes: Integers, values: NDArray[Any], n: int) -> Vector:
-    """Mean value of each code; NaN for those that do not occur.
-
-    Examples
-    --------
-    >>> entity_means(np.array([0, 0, 2]), np.array([1.0, 2.0, 5.0]), 3)
-    array([1.5, nan, 5. ])
-    """
-    counts = np.bincount(codes, minlength=n)
-    sums = np.bincount(codes, weights=values, minlength=n)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
 def ragged(begin: Integers, size: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where lists start when they are joined, and the places that they take their members from.
 
@@ -146,44 +132,3 @@ def parts_of_size(cost: Integers, most: int = CELLS) -> Iterator[slice]:
     part = np.cumsum(cost) // most
     cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), cost.size]
     yield from (slice(a, b) for a, b in pairwise(cuts) if a < b)
-
-
-class Answers:
-    """What was answered once: whoever asks the same again gets the same number, and cannot average noise away."""
-
-    def __init__(self) -> None:
-        self._single: dict[Hashable, dict[int, float]] = {}
-        self._whole: dict[Hashable, Vector] = {}
-
-    def some(self, who: list[Hashable], item: Integers, draw: Callable[[NDArray[np.int64]], Vector]) -> Vector:
-        """The answer to each (who, item); those that are new are drawn, by their places in the list, each once."""
-        asked = list(zip(who, item.tolist(), strict=True))
-        new: dict[tuple[Hashable, int], int] = {}
-        for place, (key, code) in enumerate(asked):
-            if key not in self._whole and code not in self._single.get(key, {}):
-                new.setdefault((key, code), place)
-        if new:
-            drawn = draw(np.fromiter(new.values(), dtype=np.int64, count=len(new)))
-            for (key, code), value in zip(new, drawn.tolist(), strict=True):
-                self._single.setdefault(key, {})[code] = value
-        return np.array([self._one(key, code) for key, code in asked], dtype=np.float64)
-
-    def all(self, who: list[Hashable], draw: Callable[[NDArray[np.int64]], Matrix]) -> Matrix:
-        """The answers about every item to each of these; for those who ask for the first time they are drawn."""
-        if not who:
-            return draw(np.zeros(0, dtype=np.int64))
-        new: dict[Hashable, int] = {}
-        for place, key in enumerate(who):
-            if key not in self._whole:
-                new.setdefault(key, place)
-        if new:
-            drawn = draw(np.fromiter(new.values(), dtype=np.int64, count=len(new)))
-            for key, row in zip(new, drawn, strict=True):
-                earlier = self._single.pop(key, {})
-                row[list(earlier)] = list(earlier.values())
-                self._whole[key] = row
-        return np.stack([self._whole[key] for key in who])
-
-    def _one(self, key: Hashable, code: int) -> float:
-        whole = self._whole.get(key)
-        return self._single[key][code] if whole is None else float(whole[code])

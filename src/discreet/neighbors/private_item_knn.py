@@ -8,34 +8,44 @@ M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 201
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
-from discreet.errors import ReleaseError, UsageError
-from discreet.neighbors.item_gram import item_gram
-from discreet.neighbors.item_likeness import affinity_of, agreement_of, without_common_level
-from discreet.neighbors.item_statistics import ItemStatistics, item_statistics_sums, public_ends
-from discreet.neighbors.release_plan import MOST_HEAD, ReleasePlan, head_size, strength_of
-from discreet.privacy.bounding import require_catalog
-from discreet.privacy.charging import charged
+from discreet.models.heads import HeadChoice
+from discreet.models.item_gram import empty_gram, item_gram
+from discreet.models.item_likeness import affinity_of, agreement_of, without_common_level
+from discreet.models.item_statistics import ItemStatistics, public_ends
+from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
+from discreet.neighbors.signal_strength import head_size, strength_of
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.recommender import Recommender
+from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from discreet.privacy.ledger import Ledger
-
 __all__ = ["PrivateItemKNN"]
+
+CAP = 150
+"""The most items of one user that are used, unless another number is given."""
+
+_THEOREMS = {
+    ("user", 2): "Theorems 1 to 3",
+    ("user", 1): "Theorems 2, 3 and 5",
+    ("record", 2): "Theorems 1, 4 and 6",
+    ("record", 1): "Theorems 4 to 6",
+}
 
 CROSSOVER = {"user": 100, "record": 350}
 """Below this strength of signal popularity ranks better than neighbors do. One rating hardly moves popularity, so where
@@ -43,7 +53,7 @@ it is the unit popularity is known well and neighbors must be known better."""
 
 
 @dataclass
-class PrivateItemKNN(Recommender):
+class PrivateItemKNN(ReleasedModel):
     """Item-based neighbors whose likeness comes from noisy sums over all users.
 
     Two releases. First, for every item of the catalog, how well it was rated and how much weight of raters it has.
@@ -58,14 +68,14 @@ class PrivateItemKNN(Recommender):
     k
         Neighbors of an item.
     cap
-        The most items of one user that are looked at, chosen at random; None for 150. For unit="rating" nothing is cut,
+        The most items of one user that are looked at, chosen at random; None for 150. For unit="record" nothing is cut,
         and there is no cap to choose.
     head
         Size of the head; None for a rule that goes by the noisy number of users and the noise.
     first_share
         Share of the budget for the first release.
     unit
-        "user": all that one user did is protected. "rating": one rating of a user is, present or absent, which is
+        "user": all that one user did is protected. "record": one rating of a user is, present or absent, which is
         less, and much more accurate: t ratings of one user together cost t times ε.
 
     Attributes
@@ -89,10 +99,10 @@ class PrivateItemKNN(Recommender):
     Privacy
     -------
     Unit: one user, or one rating, present or absent; joint: a person's own results use that person's own records.
-    Spent: ε = ε₀ + ε₁ (delta = 0), or ρ = ρ₀ + ρ₁ zCDP, chosen to keep (ε, δ). One user with n items in the head adds
+    Spent: ε = ε₀ + ε₁ (delta = 0), or μ² = μ₀² + μ₁², chosen to keep (ε, δ). One user with n items in the head adds
     matrices at the weight 1/n (2/n² for pure ε); where one rating is the unit the weight is 1/√n (1/n for pure ε), and
     ratings are relative to released means only, not to their rater's own. The bounds are worked out in integers, with
-    proofs, in ``docs/proofs/gram.md``. Not covered: the catalog, the rating scale, one's own screen; where one rating
+    proofs, in ``docs/proofs/gram.md``. Not covered: the catalog, the rating scale, own results; where one rating
     is the unit also who the users are, and several ratings of one user at once.
 
     Examples
@@ -104,75 +114,96 @@ class PrivateItemKNN(Recommender):
     ['user_id', 'item_id', 'score', 'rank']
     >>> model.recommend(history={"film-3": 5, "film-8": 4}, n=2).height
     2
-    >>> rated = PrivateItemKNN(epsilon=1, delta=0, unit="rating").fit(films)
+    >>> rated = PrivateItemKNN(epsilon=1, delta=0, unit="record").fit(films)
     >>> print(rated.guarantee.loss, "for", rated.guarantee.unit)
     ε = 1 for one record, present or absent
     """
 
     name: ClassVar[str] = "private-item-knn"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
     k: int = 50
     cap: int | None = None
     head: int | None = None
     first_share: Rational = "3/10"
-    unit: str = "user"
+    unit: Unit | str = "user"
 
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        require_catalog(data, "item neighbors")
-        if data.items.series.dtype == pl.Object:
-            raise UsageError("a saved model names its items: their ids must be numbers or text.")
-        plan = self._plan()
-        bounded = plan.bounded(data)
-        records, rated = bounded.records, data.rating is not None
-        sums = item_statistics_sums(records, unit=plan.unit, norm=plan.norm)
-        plan.check(sums, min(data.n_items, self.head or MOST_HEAD), rated=rated)
-        guarantee = plan.promise(data.n_items, bounded.caps)
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            noisy = plan.first.release(sums).astype(np.float64) * float(sums.step)
-            noise = plan.first.standard_deviation(sums)
-            ends = public_ends(data.scale if rated else None)
-            first = ItemStatistics.read(noisy, unit=plan.unit, ends=ends, noise=noise)
-            head = first.head(min(data.n_items, self.head or head_size(first, guarantee)))
-            gram = item_gram(records, first, head, unit=plan.unit, norm=plan.norm, most=plan.cap)
-            matrices = plan.second.release(gram)
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={
-                    **self.config(),
-                    "scale": str(data.scale) if rated else None,
-                    "noise_first": noise,
-                    "noise_gram": plan.second.standard_deviation(gram),
-                },
-                parts={
-                    "first": noisy,
-                    "head": head,
-                    "co_counts": matrices[-1],
-                    **({"products": matrices[0]} if rated else {}),
-                    "items": pl.DataFrame({"item_id": data.items.series}),
-                },
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
+    def __post_init__(self) -> None:
+        self.unit = Unit.of(self.unit, ("user", "record"))
+        as_share(self.first_share, "first_share")
+        require_whole(self.k, "k")
+        for name, value in (("cap", self.cap), ("head", self.head)):
+            if value is not None:
+                require_whole(value, name)
+        self._budget.loss  # noqa: B018 wrong budgets fail here
 
-    def _plan(self) -> ReleasePlan:
-        for name, value in (("k", self.k), ("cap", self.cap), ("head", self.head)):
-            optional = value is None and name != "k"
-            if not optional and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise UsageError(f"{name} = {value!r} must be a whole number from 1.")
-        return ReleasePlan.of(
-            epsilon=self.epsilon, delta=self.delta, unit=self.unit, first_share=self.first_share, cap=self.cap
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, self.unit)
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        require_named_catalog(public, "item neighbors")
+        unit, rated = Unit.of(self.unit), public.rating is not None
+        choice = HeadChoice.of(self.head, public, self._budget, self.first_share, head_size)
+        bounded = choice.bounded(public, self._cap)
+        bounds = empty_gram(choice.most, rated=rated, **self._kind)
+        choice.rest.for_gram().check(bounds)
+        return Plan(
+            loss=self._budget.loss,
+            unit=unit,
+            basis=f"noisy offsets and Gram matrices, docs/proofs/gram.md, {_THEOREMS[unit.what, self._budget.norm]}",
+            subject=f"a neighbor model of {public.n_items:,} items",
+            caps=bounded.caps,
+            not_covered=(*NOT_COVERED, *(SEVERAL_RECORDS if unit.what == "record" else ())),
+            joint=True,
+            details={"scale": str(public.scale) if rated else None},
+            expected={
+                **choice.expected(bounded.records),
+                "noise_gram": choice.rest.for_gram().standard_deviation(bounds),
+            },
+            public=(choice, public),
         )
+
+    @property
+    def _cap(self) -> int | None:
+        return CAP if self.cap is None and Unit.of(self.unit).what == "user" else self.cap
+
+    @property
+    def _kind(self) -> dict[str, Any]:
+        """What the bounds of the matrices depend on."""
+        return {"unit": Unit.of(self.unit), "norm": self._budget.norm, "most": self._cap}
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        choice, _ = plan.public
+        return choice.bounded(data, self._cap).records
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        choice, public = plan.public
+        head, parts = yield from choice.rounds(plan, public)
+        noise, rated = plan.expected["noise_first"], public.rating is not None
+        first = ItemStatistics.read(parts["first"], unit=choice.unit, ends=choice.ends, noise=noise)
+
+        def together(records: Interactions) -> BoundedGram:
+            return item_gram(records, first, head, **self._kind)
+
+        matrices = yield Round(together, choice.rest.for_gram())
+        found = {"noise_gram": choice.rest.for_gram().standard_deviation(together(public))}
+        released = {
+            **parts,
+            "head": head,
+            "co_counts": matrices[-1],
+            **({"products": matrices[0]} if rated else {}),
+            "items": pl.DataFrame({"item_id": public.items.series}),
+        }
+        return released, found
 
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
         unit = release.guarantee.unit
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         rated, noise = "products" in release.parts, release.parameters["noise_gram"]
         first = ItemStatistics.read(
@@ -194,7 +225,7 @@ class PrivateItemKNN(Recommender):
             if unit.what == "record":
                 products = without_common_level(products, together)
             self.agreement_ = agreement_of(products, together, noise)
-        strength = strength_of(first, release.guarantee, head=self.head_.size)
+        strength = strength_of(first, release.guarantee.loss, unit, head=self.head_.size)
         self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
@@ -238,19 +269,3 @@ class PrivateItemKNN(Recommender):
                 likeness = self.affinity_[place]
                 scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores
-
-    # On disk: the release is the model
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        self._require_fitted()
-        return self.release_.save(folder, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        release = Release.load(folder)
-        if release.kind != cls.name:
-            raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
-        model = cls(**{f.name: release.parameters[f.name] for f in fields(cls) if f.name in release.parameters})
-        model._build(release)
-        model.records_ = None
-        return model

@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.threads import share_out
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.neighbors.sharing import share_out
 
 __all__ = ["Axis", "Centering", "Profiles", "profiles_of", "rating_step"]
 
@@ -84,7 +84,7 @@ def profiles_of(data: Interactions, *, axis: Axis, centering: Centering = "none"
         How many to use; the result does not depend on it.
     """
     if axis not in ("item", "user"):
-        raise UsageError(f"axis={axis!r}?", remedy='Choose "item" or "user".')
+        raise UsageError(f"axis must be 'item' or 'user', got {axis!r}.")
     user, item, value = _records(data)
     entity, rater, n, m = item, user, data.n_items, data.n_users
     if axis == "user":

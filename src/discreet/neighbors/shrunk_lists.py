@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
@@ -107,7 +108,7 @@ def whole_ratings(data: Interactions) -> Interactions:
         return data
     scale = data.scale
     if scale is None:
-        raise UsageError("ratings need a public scale.", remedy='Declare it: Interactions(…, scale="1:5").')
+        raise UsageError("ratings need a public scale.", remedy=DECLARE_SCALE)
     if scale.low < 0:
         raise UsageError(
             f"a shrunk cosine of bounded sensitivity needs ratings from 0 on, not the scale {scale}.",

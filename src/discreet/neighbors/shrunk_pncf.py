@@ -8,10 +8,9 @@ D. Durfee, R. Rogers: Practical differentially private top-k selection with pay-
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -20,24 +19,19 @@ from numpy.typing import NDArray
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
-from discreet.errors import ReleaseError, UsageError
+from discreet.errors import UsageError
+from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_catalog
 from discreet.neighbors.item_means import ItemMeans, item_sums
 from discreet.neighbors.shrunk_lists import BITS, ListRule, whole_ratings
-from discreet.privacy.bounding import cap_items, require_catalog
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
-from discreet.privacy.numbers import Rational, as_fraction, as_positive
+from discreet.privacy.bounding import cap_items
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.draws import Spend, paid_from
+from discreet.privacy.method import Parts, Plan, Reads
+from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-from discreet.privacy.selection import TopK
-from discreet.privacy.units import Unit
-from discreet.recommender import Recommender
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["ShrunkPNCF"]
 
@@ -49,7 +43,7 @@ ROWS_AT_ONCE = 2_000_000
 
 
 @dataclass
-class ShrunkPNCF(Recommender):
+class ShrunkPNCF(ReleasedModel):
     """Item-based neighbors, each list drawn by itself: the published PNCF with its proof repaired.
 
     For every item the k neighbors are drawn by one shot of Gumbel noise on truncated similarities, and the similarities
@@ -68,7 +62,7 @@ class ShrunkPNCF(Recommender):
     epsilon
         The budget for one fit: the item means and all lists.
     delta
-        None for pure ε-DP; otherwise the lists are drawn under zCDP, with Gaussian noise, to keep (ε, δ).
+        0 for pure ε-DP; otherwise the lists are drawn under zCDP, with Gaussian noise, to keep (ε, δ).
     k
         Neighbors of an item.
     cap
@@ -103,7 +97,7 @@ class ShrunkPNCF(Recommender):
     similarity by at most 1/(1 + λ), for ratings from 0 to the top of the scale; on the integer grid this is
     ⌈2²⁰/(1 + λ) + 2⁻¹⁹⌉ steps. A list costs ε_selection + ε_weights; a user is in at most ``cap`` lists. Spent: first
     release + cap·(ε_selection + ε_weights) = ε. Proofs: ``docs/proofs/neighbors.md``, Theorems 1 to 4. Not covered: the
-    catalog, the rating scale, one's own screen.
+    catalog, the rating scale, own results.
 
     Examples
     --------
@@ -117,9 +111,10 @@ class ShrunkPNCF(Recommender):
     """
 
     name: ClassVar[str] = "shrunk-pncf"
+    reads: ClassVar[Reads] = "records"
 
-    epsilon: Rational = 1
-    delta: Rational | None = None
+    epsilon: Rational
+    delta: Rational = 0
     k: int = 10
     cap: int = 20
     shrinkage: Rational = 100
@@ -127,100 +122,85 @@ class ShrunkPNCF(Recommender):
     first_share: Rational = "1/5"
     selection_share: Rational = "1/2"
 
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        require_catalog(data, "item neighbors")
-        if data.items.series.dtype == pl.Object:
-            raise UsageError("a saved model names its items: their ids must be numbers or text.")
-        if data.n_items < 2:
+    def __post_init__(self) -> None:
+        self.delta = 0 if self.delta is None else self.delta  # as version 0.1 saved it
+        as_share(self.first_share, "first_share")
+        as_share(self.selection_share, "selection_share")
+        self._rule(self.k + 1)
+        self._budget.loss  # noqa: B018 wrong budgets fail here
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, selects=True)
+
+    @property
+    def _shares(self) -> tuple[Budget, Budget, Budget, Budget]:
+        """For the item means, for all lists, and of each list for the choice and for the similarities."""
+        first, selection = as_share(self.first_share, "first_share"), as_share(self.selection_share, "selection_share")
+        lists = self._budget.part(1 - first)
+        each = lists.part(Fraction(1, self.cap))
+        return self._budget.part(first), lists, each.part(selection), each.part(1 - selection)
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        require_named_catalog(public, "item neighbors")
+        if public.n_items < 2:
             raise UsageError("a single item has no neighbors.")
-        bounded = cap_items(data, self.cap)
-        whole = whole_ratings(bounded.records)
-        rule, plan = self._rule(data.n_items), self._plan(data.n_items)
-        guarantee = self._promise(plan.loss, data.n_items, bounded.caps)
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            sums = item_sums(bounded.records)
-            first = plan.means.release(sums)
-            neighbors, weights = self._lists(whole, rule, plan)
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={
-                    **self.config(),
-                    "scale": None if data.scale is None or data.rating is None else str(data.scale),
-                    "noise_first": plan.means.standard_deviation(sums),
-                    "noise_weights": plan.perturb.standard_deviation(rule.weights(np.zeros(rule.k, dtype=np.int64))),
-                },
-                parts={
-                    "first": first,
-                    "neighbors": neighbors,
-                    "weights": weights,
-                    "items": pl.DataFrame({"item_id": data.items.series}),
-                },
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
+        bounded, rule = cap_items(public, self.cap), self._rule(public.n_items)
+        means, _, _, similarities = self._shares
+        of_list = rule.weights(np.zeros(rule.k, dtype=np.int64))
+        sums = item_sums(bounded.records)
+        means.for_sums().check(sums)
+        similarities.for_sums().check(of_list)
+        return Plan(
+            loss=self._budget.loss,
+            basis="shrunk cosine, one-shot top-k and noisy weights, docs/proofs/neighbors.md, Theorem 4",
+            subject=f"item means and neighbor lists of {public.n_items:,} items",
+            caps=bounded.caps,
+            not_covered=NOT_COVERED,
+            joint=True,
+            details={"scale": None if public.scale is None or public.rating is None else str(public.scale)},
+            expected={
+                "noise_first": means.for_sums().standard_deviation(sums),
+                "noise_weights": similarities.for_sums().standard_deviation(of_list),
+            },
+            public=public.items.series,
+        )
 
     def _rule(self, n_items: int) -> ListRule:
         return ListRule.of(
             k=min(self.k, n_items - 1), cap=self.cap, shrinkage=self.shrinkage, truncation=self.truncation
         )
 
-    def _plan(self, n_items: int) -> _Plan:
-        first = _share(self.first_share, "first_share")
-        selection = _share(self.selection_share, "selection_share")
-        k = min(self.k, n_items - 1)
-        if self.delta is None:
-            epsilon = as_positive(self.epsilon, "epsilon")
-            of_list = epsilon * (1 - first) / self.cap
-            return _Plan(
-                Pure(epsilon),
-                LaplaceMechanism(epsilon * first),
-                TopK.for_total(k, of_list * selection),
-                LaplaceMechanism(of_list * (1 - selection)),
-            )
-        rho = rho_for(self.epsilon, self.delta)
-        of_list = rho * (1 - first) / self.cap
-        return _Plan(
-            Concentrated(rho),
-            GaussianMechanism(rho * first),
-            TopK.for_rho(k, of_list * selection),
-            GaussianMechanism(of_list * (1 - selection)),
-        )
+    def _draw(self, data: Interactions, plan: Plan) -> Parts:
+        bounded = cap_items(data, self.cap)
+        means, lists, _, _ = self._shares
+        first = means.for_sums().release(item_sums(bounded.records))
+        # One user is in at most ``cap`` lists, so all lists together cost that many times one of them.
+        with paid_from(Spend("lists of all items", lists.loss)):
+            neighbors, weights = self._lists(whole_ratings(bounded.records))
+        items = pl.DataFrame({"item_id": plan.public})
+        return {"first": first, "neighbors": neighbors, "weights": weights, "items": items}
 
-    def _lists(self, data: Interactions, rule: ListRule, plan: _Plan) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _lists(self, data: Interactions) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Neighbors of every item of the catalog and their noisy similarities, in grid steps."""
-        n_items = data.n_items
+        n_items, rule = data.n_items, self._rule(data.n_items)
+        _, _, selection, similarities = self._shares
+        select, perturb = selection.for_top(rule.k), similarities.for_sums()
         neighbors = np.empty((n_items, rule.k), dtype=np.int32)
         weights = np.empty((n_items, rule.k), dtype=np.int64)
         step = max(1, ROWS_AT_ONCE // n_items)
         for begin in range(0, n_items, step):
             targets = np.arange(begin, min(begin + step, n_items))
             for target, row in zip(targets, rule.similarities(data, targets), strict=True):
-                # Everybody else is a candidate, with or without common raters: who has some is secret.
+                # Every other item is a candidate, with or without common raters: which have some is secret.
                 others = np.delete(np.arange(n_items), target)
                 grid = row[others]
-                chosen = plan.select.choose(rule.scores(grid))
+                chosen = select.choose(rule.scores(grid))
                 neighbors[target] = others[chosen]
-                weights[target] = plan.perturb.release(rule.weights(grid[chosen]))
+                weights[target] = perturb.release(rule.weights(grid[chosen]))
         return neighbors, weights
-
-    def _promise(self, loss: Loss, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        return Guarantee(
-            loss=loss,
-            unit=Unit("user"),
-            standing=Standing.PROVED,
-            basis="shrunk cosine, one-shot top-k and noisy weights, docs/proofs/neighbors.md, Theorem 4",
-            subject=f"item means and neighbor lists of {n_items:,} items",
-            caps=caps,
-            not_covered=(
-                "the public list of items and rating scale",
-                "facts about people at large",
-                "one's own screen",
-            ),
-            joint=True,
-        )
 
     # Post-processing: a function of the release alone
 
@@ -228,7 +208,6 @@ class ShrunkPNCF(Recommender):
         from scipy.sparse import csr_array
 
         parameters = release.parameters
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.scale_ = RatingScale.of(parameters["scale"]) if parameters["scale"] else None
         self.means_ = ItemMeans.of(release.array("first"), self.scale_, parameters["noise_first"])
@@ -271,39 +250,6 @@ class ShrunkPNCF(Recommender):
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         likeness = self.weights_[items].toarray()
         return np.where(likeness > 0, likeness, -np.inf)
-
-    # On disk: the release is the model
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        self._require_fitted()
-        return self.release_.save(folder, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        release = Release.load(folder)
-        if release.kind != cls.name:
-            raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
-        model = cls(**{field.name: release.parameters[field.name] for field in fields(cls)})
-        model._build(release)
-        model.records_ = None
-        return model
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Who spends what."""
-
-    loss: Loss
-    means: AdditiveMechanism
-    select: TopK
-    perturb: AdditiveMechanism
-
-
-def _share(value: Rational, name: str) -> Fraction:
-    share = as_fraction(value, name)
-    if not 0 < share < 1:
-        raise UsageError(f"{name} = {share} must be between 0 and 1.")
-    return share
 
 
 def _touched(rows: csr_array) -> csr_array:

@@ -15,12 +15,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
+from discreet.common.threads import available_threads
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.neighbors.dense import PairSensitivities, dense_matrix, dense_rows, dense_sensitivities, refuse_large
 from discreet.neighbors.lists import NeighborLists, Ties, checked_codes, nearest, tie_order
 from discreet.neighbors.profiles import Axis, Centering, Profiles, profiles_of, rating_step
-from discreet.neighbors.sharing import available_threads
 from discreet.privacy.numbers import as_fraction
 
 if TYPE_CHECKING:
@@ -109,14 +110,14 @@ def _largest_rating(data: Interactions) -> float:
     if data.may_repeat:
         raise UsageError(
             "a shrunk cosine needs one rating of each item by each user; these records may repeat.",
-            remedy="Choose duplicates='last' or call without_repeats().",
+            remedy=KEEP_LATEST,
         )
     if data.rating is None:
         return 1.0
     if data.scale is None:
         raise UsageError(
             "a shrunk cosine needs to know the largest rating that can be given.",
-            remedy="Declare the public scale: Interactions(…, scale='1:5').",
+            remedy=DECLARE_SCALE,
         )
     return float(max(abs(data.scale.low), abs(data.scale.high))) / rating_step(data)
 
@@ -272,7 +273,7 @@ def _checked_similarity(similarity: Similarity | None) -> Similarity:
     if similarity is None:
         return Similarity()
     if not isinstance(similarity, Similarity):
-        raise UsageError(f"similarity={similarity!r}?", remedy='Give for example Similarity("cosine").')
+        raise UsageError(f"similarity must be a Similarity, such as Similarity('cosine'), got {similarity!r}.")
     return similarity
 
 

@@ -310,7 +310,7 @@ def check_ratings(ratings: Floats) -> None:
 
 def _check_choice(name: str, given: str, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise UsageError(f"{name}={given!r}?", remedy=f"Choose {' or '.join(map(repr, known))}.")
+        raise UsageError(f"{name} must be {' or '.join(map(repr, known))}, got {given!r}.")
 
 
 def _grown(array: NDArray, shape: tuple[int, ...]) -> NDArray:

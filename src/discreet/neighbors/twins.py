@@ -50,7 +50,7 @@ class FullComputation(ListBuilder):
 
     def __init__(self, *, visit: Visit = "columns") -> None:
         if visit not in ("rows", "columns"):
-            raise UsageError(f"visit={visit!r}?", remedy="Choose 'rows' or 'columns'.")
+            raise UsageError(f"visit must be 'rows' or 'columns', got {visit!r}.")
         self.visit: Visit = visit
 
     def build(self, lists: SimilarityLists, profile: Profile) -> BuiltList:
@@ -112,7 +112,7 @@ class TwinSearch(ListBuilder):
 
     def __init__(self, probes: int = 3, *, otherwise: ListBuilder | None = None) -> None:
         if probes < 1:
-            raise UsageError(f"{probes} probes?", remedy="Algorithm 4 needs at least one.")
+            raise UsageError(f"probes must be at least 1 (algorithm 4), got {probes}.")
         self.probes = probes
         self.otherwise = otherwise or FullComputation(visit="rows")
         self._deck = np.empty(0, dtype=np.int64)

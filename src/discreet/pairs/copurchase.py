@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.interactions import Interactions
-from discreet.neighbors.reference_model import ReferenceModel
-from discreet.pairs.pair_sums import Pairs, pair_sums, require_whole
+from discreet.models.reference_model import ReferenceModel
+from discreet.pairs.pair_sums import Pairs, pair_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -53,7 +54,7 @@ class CoPurchaseCosine(ReferenceModel):
     Notes
     -----
     Where the data have ratings nothing is predicted about those. Memory goes by the pairs with enough common buyers, 20
-    bytes for each side: in a world of 25 million records choose ``minimum_overlap`` or ``head``.
+    bytes for each side: with 25 million records choose ``minimum_overlap`` or ``head``.
 
     Examples
     --------

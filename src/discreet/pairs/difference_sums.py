@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
-from discreet.neighbors.item_gram import gram_weights
-from discreet.neighbors.item_statistics import Norm
+from discreet.models.item_gram import gram_weights
+from discreet.models.item_statistics import Norm
 from discreet.pairs.pair_sums import pair_records
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.units import Unit

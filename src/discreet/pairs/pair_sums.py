@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.threads import available_threads, share_out
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
-from discreet.neighbors.sharing import available_threads, share_out
 
 if TYPE_CHECKING:
     from discreet.pairs.pair_kernels import PairRecords
 
-__all__ = ["PairSums", "Pairs", "pair_records", "pair_sums", "require_whole"]
+__all__ = ["PairSums", "Pairs", "pair_records", "pair_sums"]
 
 ASKED = 256
 """So many people, or questions, are answered by a thread at a time."""
@@ -183,12 +182,6 @@ def pair_records(
         user_items=item.astype(np.uint32),
         values=values,
     )
-
-
-def require_whole(value: Any, name: str, *, least: int) -> None:
-    """A setting that is a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{name} = {value!r} must be a whole number from {least}.")
 
 
 def _of_head(data: Interactions, head: int | None) -> slice | NDArray[np.bool_]:

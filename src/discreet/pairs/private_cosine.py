@@ -11,32 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.neighbors.item_gram import empty_gram, item_gram
-from discreet.neighbors.item_likeness import affinity_of
-from discreet.neighbors.item_statistics import ItemStatistics
-from discreet.neighbors.released_model import ReleasedModel, require_named_catalog
-from discreet.pairs.budgets import Budget, share_of, unit_of
-from discreet.pairs.heads import HeadChoice, read_statistics
-from discreet.pairs.pair_sums import require_whole
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.normal import NormalGramMechanism
+from discreet.models.heads import HeadChoice, read_statistics
+from discreet.models.item_gram import empty_gram, item_gram
+from discreet.models.item_likeness import affinity_of
+from discreet.models.item_statistics import ItemStatistics
+from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["PrivateCosine"]
 
@@ -54,7 +51,7 @@ class PrivateCosine(ReleasedModel):
     epsilon, delta
         The budget of one fit. A delta of 0 asks for pure ε: Laplace noise, much more of it for whole users.
     unit
-        "user": all that one user did is protected. "rating": one purchase is, present or absent.
+        "user": all that one user did is protected. "record": one purchase is, present or absent.
     cap
         The most items of one user that are looked at, chosen at random. None for no cap.
     head
@@ -82,7 +79,7 @@ class PrivateCosine(ReleasedModel):
     Released: item statistics and the matrix Σ w·1 1ᵀ over the items of each user, diagonal included, at the weight
     w = 1/n for n items of the head (2/n² for pure ε; 1/√n and 1/n where one record is the unit), with rounded normal or
     discrete Laplace noise; the bounds are exact (``docs/proofs/gram.md``, Theorems 2 and 4). Not covered: the catalog,
-    one's own screen; where one record is the unit also who the users are, and several records of one user at once.
+    own results; where one record is the unit also who the users are, and several records of one user at once.
 
     Examples
     --------
@@ -95,69 +92,76 @@ class PrivateCosine(ReleasedModel):
 
     name: ClassVar[str] = "private-cosine"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
-    unit: Literal["user", "rating"] = "user"
+    unit: Unit | str = "user"
     cap: int | None = None
     head: int | Sequence[Hashable] | None = None
     first_share: Rational = "3/10"
     k: int | None = None
 
-    # Fitting
-
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        require_named_catalog(data, "common buyers")
-        unit, budget = unit_of(self.unit, ("user", "rating")), Budget.of(self.epsilon, self.delta)
+    def __post_init__(self) -> None:
+        self.unit = Unit.of(self.unit, ("user", "record"))
+        self.head = self.head if self.head is None or isinstance(self.head, int) else tuple(self.head)
+        as_share(self.first_share, "first_share")
         for name, value in (("cap", self.cap), ("k", self.k)):
             if value is not None:
-                require_whole(value, name, least=1)
-        choice = HeadChoice.of(self.head, data, budget, unit=unit, share=share_of(self.first_share, "first_share"))
-        bounded = choice.bounded(data, self.cap)
-        bought = _purchases(bounded.records)
-        choice.prepare(bought)
-        mechanism = budget.part(1 - choice.share).for_gram()
-        kind = {"unit": unit, "norm": budget.norm, "most": self.cap}
-        mechanism.check(empty_gram(choice.most, rated=False, **kind))
-        guarantee = self._promise(unit, budget, data.n_items, bounded.caps)
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            head, parts, noise = choice.draw()
-            gram = item_gram(bought, _unrated(data.n_items), head, **kind)
-            parts |= {
-                "head": head,
-                "together": mechanism.release(gram)[0],
-                "items": pl.DataFrame({"item_id": data.items.series}),
-            }
-            # Normal noise is stated for the diagonal, which has √2 times that of the rest.
-            off = 2**0.5 if isinstance(mechanism, NormalGramMechanism) else 1.0
-            noise["noise_together"] = mechanism.standard_deviation(gram) / off
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={**self.config(), **noise},
-                parts=parts,
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
+                require_whole(value, name)
+        if isinstance(self.head, int):
+            require_whole(self.head, "head", least=2)
+        self._budget.loss  # noqa: B018 wrong budgets fail here
 
-    def _promise(self, unit: Unit, budget: Budget, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        more = ("who the users are", "several records of one user at once") if unit.what == "record" else ()
-        return Guarantee(
-            loss=budget.loss,
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, self.unit)
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        require_named_catalog(public, "common buyers")
+        unit, choice = Unit.of(self.unit), HeadChoice.of(self.head, public, self._budget, self.first_share)
+        bounded = choice.bounded(public, self.cap)
+        mechanism, bounds = choice.rest.for_gram(), empty_gram(choice.most, rated=False, **self._kind)
+        mechanism.check(bounds)
+        return Plan(
+            loss=self._budget.loss,
             unit=unit,
-            standing=Standing.PROVED,
             basis="noisy numbers of common buyers, docs/proofs/pairs.md, Theorem 4",
-            subject=f"a co-purchase model of {n_items:,} items",
-            caps=caps,
-            not_covered=("the public list of items", "facts about people at large", "one's own screen", *more),
+            subject=f"a co-purchase model of {public.n_items:,} items",
+            caps=bounded.caps,
+            not_covered=(*NOT_COVERED, *(SEVERAL_RECORDS if unit.what == "record" else ())),
             joint=True,
+            expected={
+                **choice.expected(_purchases(bounded.records)),
+                "noise_together": mechanism.standard_deviation(bounds),
+            },
+            public=(choice, public),
         )
+
+    @property
+    def _kind(self) -> dict[str, Any]:
+        """What the bounds of the matrix depend on."""
+        return {"unit": Unit.of(self.unit), "norm": self._budget.norm, "most": self.cap}
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        choice, _ = plan.public
+        return _purchases(choice.bounded(data, self.cap).records)
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        choice, public = plan.public
+        head, parts = yield from choice.rounds(plan, _purchases(public))
+
+        def together(bought: Interactions) -> BoundedGram:
+            return item_gram(bought, _unrated(public.n_items), head, **self._kind)
+
+        found = {"noise_together": choice.rest.for_gram().standard_deviation(together(_purchases(public)))}
+        matrices = yield Round(together, choice.rest.for_gram())
+        items = pl.DataFrame({"item_id": public.items.series})
+        return {**parts, "head": head, "together": matrices[0], "items": items}, found
 
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.head_ = release.array("head").astype(np.int32)
         self._place = np.full(len(self.items_), -1, dtype=np.int64)
@@ -180,10 +184,6 @@ class PrivateCosine(ReleasedModel):
         scores[:, self.head_] = np.where(estimates > 0, estimates, scores[:, self.head_])
         return scores
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """It ranks; it does not predict ratings."""
-        return np.full(item.size, np.nan)
-
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         scores = np.full((items.size, len(self.items_)), -np.inf)
         for row, place in enumerate(self._place[items]):
@@ -191,11 +191,6 @@ class PrivateCosine(ReleasedModel):
                 likeness = self.cosines_[place]
                 scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores
-
-    def config(self) -> dict[str, Any]:
-        """The settings of this model; a public list of items is a list."""
-        head = self.head if self.head is None or isinstance(self.head, int) else list(self.head)
-        return {**super().config(), "head": head}
 
 
 def _purchases(data: Interactions) -> Interactions:

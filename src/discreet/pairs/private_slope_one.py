@@ -18,27 +18,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice, require_whole
+from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
-from discreet.neighbors.item_statistics import public_ends
-from discreet.neighbors.released_model import ReleasedModel, require_named_catalog
-from discreet.pairs.budgets import Budget, share_of, unit_of
-from discreet.pairs.difference_sums import difference_sums, empty_sums
-from discreet.pairs.heads import HeadChoice, read_statistics
+from discreet.models.heads import HeadChoice, read_statistics
+from discreet.models.item_statistics import public_ends
+from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
+from discreet.pairs.difference_sums import WeighedPairs, difference_sums, empty_sums
 from discreet.pairs.noisy_slopes import NoisySlopes, offsets_of_pairs
-from discreet.pairs.pair_sums import require_whole
-from discreet.privacy.charging import charged
-from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.mechanisms import AdditiveMechanism, Exact
+from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["PrivateSlopeOne"]
 
@@ -48,7 +48,16 @@ COUNTS_SHARE = Fraction(1, 5)
 OWN = 2
 """A person's level is drawn towards the general one with so many ratings' worth."""
 
-_THEOREMS = {"user": "Theorem 1", "rating": "Theorem 2", "value": "Theorem 3"}
+_THEOREMS = {
+    ("user", "add-remove"): "Theorem 1",
+    ("record", "add-remove"): "Theorem 2",
+    ("record", "value"): "Theorem 3",
+}
+_MORE_NOT_COVERED = {
+    ("user", "add-remove"): (),
+    ("record", "add-remove"): SEVERAL_RECORDS,
+    ("record", "value"): ("who rated what", "several records of one user at once"),
+}
 
 
 @dataclass
@@ -65,8 +74,8 @@ class PrivateSlopeOne(ReleasedModel):
     epsilon, delta
         The budget of one fit. A delta of 0 asks for pure ε: Laplace noise, much more of it for whole users.
     unit
-        "user": all that one user did is protected. "rating": one rating is, present or absent. "value": the value of
-        one rating is, and it is public who rated what; then counts are exact.
+        "user": all that one user did is protected. "record": one rating is, present or absent. "record/value": the
+        value of one rating is, and it is public who rated what; then counts are exact.
     weight
         "shared": a user's pairs share one contribution, at the weight 1/n for n items (2/(n(n − 1)) for pure ε; 1/√n
         and 1/n where one rating is the unit). "equal": everybody's pairs weigh the same, for whole users under a cap.
@@ -94,11 +103,11 @@ class PrivateSlopeOne(ReleasedModel):
 
     Privacy
     -------
-    Unit: one user, or one rating, present or absent, or the value of one rating; joint: a person's own results use that
+    Unit: one user, or one rating, present or absent, or the value of one rating; joint: own results use that
     person's own records. Released: item statistics, Σ w·(r_j − r_k) and Σ w of all pairs j < k of the head, with
     rounded normal noise (μ² adds up to what keeps (ε, δ)) or discrete Laplace noise. For one user and w = 1/n the
     differences have L2 sensitivity Δr/2 and the counts less than 1/√2; the bounds in use are exact, in whole numbers,
-    and proved in ``docs/proofs/pairs.md``. Not covered: the catalog, the rating scale, one's own screen; where one
+    and proved in ``docs/proofs/pairs.md``. Not covered: the catalog, the rating scale, own results; where one
     rating is the unit also who the users are, and several ratings of one user at once.
 
     Examples
@@ -108,109 +117,118 @@ class PrivateSlopeOne(ReleasedModel):
     >>> model = PrivateSlopeOne(epsilon=8).fit(films)
     >>> model.predict(["film-9"], history={"film-3": 5, "film-8": 4})["score"].is_between(1, 5).all()
     True
-    >>> print(PrivateSlopeOne(epsilon=1, delta=0, unit="rating").fit(films).guarantee.loss)
+    >>> print(PrivateSlopeOne(epsilon=1, delta=0, unit="record").fit(films).guarantee.loss)
     ε = 1
     """
 
     name: ClassVar[str] = "private-slope-one"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     delta: Rational = "1e-6"
-    unit: Literal["user", "rating", "value"] = "user"
+    unit: Unit | str = "user"
     weight: Literal["shared", "equal"] = "shared"
     cap: int | None = None
     head: int | Sequence[Hashable] | None = None
     first_share: Rational = "1/2"
     threshold: Rational = 1
 
-    # Fitting
-
-    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
-        require_named_catalog(data, "differences of items")
-        if data.rating is None or data.scale is None:
-            raise UsageError("Slope One needs ratings on a public scale.", remedy='Declare it: scale="1:5".')
-        unit, budget = self._check()
-        choice = HeadChoice.of(self.head, data, budget, unit=unit, share=share_of(self.first_share, "first_share"))
-        bounded = choice.bounded(data, self.cap)
-        choice.prepare(bounded.records)
-        rest = budget.part(1 - choice.share)
-        exact_counts = unit.relation == "value"
-        share = Fraction(0) if exact_counts else COUNTS_SHARE
-        by_difference, by_count = rest.part(1 - share).for_sums(), rest.part(share).for_sums() if share else None
-        kind = {"unit": unit, "norm": budget.norm, "most": self.cap, "equal": self.weight == "equal"}
-        trial = empty_sums(data.scale, choice.most, **kind)
-        by_difference.check(trial.differences)
-        if by_count is not None:
-            by_count.check(trial.counts)
-        guarantee = self._promise(unit, budget, data.n_items, bounded.caps)
-        with charged(ledger, data, guarantee, mechanism=self.name, parameters=self.config()) as charge:
-            head, parts, noise = choice.draw()
-            sums = difference_sums(bounded.records, head, **kind)
-            counts = sums.counts.values if by_count is None else by_count.release(sums.counts)
-            parts |= {
-                "head": head,
-                "differences": by_difference.release(sums.differences) * float(sums.differences.step),
-                "counts": counts * float(sums.counts.step),
-                "items": pl.DataFrame({"item_id": data.items.series}),
-            }
-            noise |= {
-                "noise_differences": by_difference.standard_deviation(sums.differences),
-                "noise_counts": 0.0 if by_count is None else by_count.standard_deviation(sums.counts),
-            }
-            release = Release(
-                kind=self.name,
-                guarantee=guarantee,
-                mechanism=self.name,
-                parameters={**self.config(), "scale": str(data.scale), **noise},
-                parts=parts,
-                dataset=data.name,
-            )
-            charge.settle(release.id)
-        self._build(release)
-
-    def _check(self) -> tuple[Unit, Budget]:
-        unit = unit_of(self.unit, ("user", "rating", "value"))
+    def __post_init__(self) -> None:
+        self.unit = Unit.of(self.unit, ("user", "record", "record/value"))
+        self.head = self.head if self.head is None or isinstance(self.head, int) else tuple(self.head)
+        as_share(self.first_share, "first_share")
+        require_choice(self.weight, "weight", ("shared", "equal"))
         if self.cap is not None:
             require_whole(self.cap, "cap", least=2)
-        if self.weight not in ("shared", "equal"):
-            raise UsageError(f"weight = {self.weight!r} is not known.", remedy="Use 'shared' or 'equal'.")
+        if isinstance(self.head, int):
+            require_whole(self.head, "head", least=2)
         if self.weight == "equal" and self.cap is None:
             raise UsageError(
-                "where everybody's pairs weigh the same, somebody with many items has no bound.",
+                "cap must be given where everybody's pairs weigh the same: many items have no bound.",
                 remedy="Give a cap, for users; or let pairs share a weight.",
             )
         if as_fraction(self.threshold, "threshold") < 0:
-            raise UsageError(f"threshold = {self.threshold} must not be below 0.")
-        return unit, Budget.of(self.epsilon, self.delta)
+            raise UsageError(f"threshold must be at least 0, got {self.threshold}.")
+        self._budget.loss  # noqa: B018 wrong budgets fail here
 
-    def _promise(self, unit: Unit, budget: Budget, n_items: int, caps: tuple[str, ...]) -> Guarantee:
-        more = {
-            "user": (),
-            "rating": ("who the users are", "several ratings of one user at once"),
-            "value": ("who rated what", "several ratings of one user at once"),
-        }[self.unit]
-        return Guarantee(
-            loss=budget.loss,
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, self.unit)
+
+    # The release
+
+    def _plan(self, public: Interactions) -> Plan:
+        require_named_catalog(public, "differences of items")
+        if public.rating is None or public.scale is None:
+            raise UsageError("Slope One needs ratings on a public scale.", remedy=DECLARE_SCALE)
+        unit, choice = Unit.of(self.unit), HeadChoice.of(self.head, public, self._budget, self.first_share)
+        bounded = choice.bounded(public, self.cap)
+        bounds = empty_sums(public.scale, choice.most, **self._kind)
+        by_difference, by_count = self._mechanisms(choice)
+        by_difference.check(bounds.differences)
+        if by_count is not None:
+            by_count.check(bounds.counts)
+        return Plan(
+            loss=self._budget.loss,
             unit=unit,
-            standing=Standing.PROVED,
-            basis=f"noisy differences and counts of pairs, docs/proofs/pairs.md, {_THEOREMS[self.unit]}",
-            subject=f"a Slope One model of {n_items:,} items",
-            caps=caps,
-            not_covered=(
-                "the public list of items and rating scale",
-                "facts about people at large",
-                "one's own screen",
-                *more,
-            ),
+            basis=f"noisy differences and counts of pairs, docs/proofs/pairs.md, {_THEOREMS[unit.what, unit.relation]}",
+            subject=f"a Slope One model of {public.n_items:,} items",
+            caps=bounded.caps,
+            not_covered=(*NOT_COVERED, *_MORE_NOT_COVERED[unit.what, unit.relation]),
             joint=True,
+            details={"scale": str(public.scale)},
+            expected={**choice.expected(bounded.records), **self._noise(choice, bounds)},
+            public=(choice, public),
         )
+
+    @property
+    def _kind(self) -> dict[str, Any]:
+        """What the bounds of the sums depend on."""
+        unit, norm = Unit.of(self.unit), self._budget.norm
+        return {"unit": unit, "norm": norm, "most": self.cap, "equal": self.weight == "equal"}
+
+    def _mechanisms(self, choice: HeadChoice) -> tuple[AdditiveMechanism, AdditiveMechanism | None]:
+        """For the differences and for the counts, which are exact where it is public who rated what."""
+        if Unit.of(self.unit).relation == "value":
+            return choice.rest.for_sums(), None
+        return choice.rest.part(1 - COUNTS_SHARE).for_sums(), choice.rest.part(COUNTS_SHARE).for_sums()
+
+    def _noise(self, choice: HeadChoice, bounds: WeighedPairs) -> dict[str, float]:
+        """The noise on differences and counts of a head of this size."""
+        by_difference, by_count = self._mechanisms(choice)
+        return {
+            "noise_differences": by_difference.standard_deviation(bounds.differences),
+            "noise_counts": 0.0 if by_count is None else by_count.standard_deviation(bounds.counts),
+        }
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        choice, _ = plan.public
+        return choice.bounded(data, self.cap).records
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        choice, public = plan.public
+        head, parts = yield from choice.rounds(plan, public)
+        bounds = empty_sums(public.scale, head.size, **self._kind)
+        by_difference, by_count = self._mechanisms(choice)
+
+        def sums(records: Interactions) -> tuple[BoundedSums, BoundedSums]:
+            found = difference_sums(records, head, **self._kind)
+            return found.differences, found.counts
+
+        differences, counts = yield Round(sums, (by_difference, by_count or Exact("who rated what is public")))
+        released = {
+            **parts,
+            "head": head,
+            "differences": differences * float(bounds.differences.step),
+            "counts": counts * float(bounds.counts.step),
+            "items": pl.DataFrame({"item_id": public.items.series}),
+        }
+        return released, self._noise(choice, bounds)
 
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
         public = release.parameters
         scale = RatingScale.of(public["scale"])
-        self.release_, self.guarantee_ = release, release.guarantee
         self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.low_, self.high_ = float(scale.low), float(scale.high)
         self.head_ = release.array("head").astype(np.int32)
@@ -262,8 +280,3 @@ class PrivateSlopeOne(ReleasedModel):
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         """Differences say which of two items is liked better, not what goes with what."""
         return np.full((items.size, len(self.items_)), -np.inf)
-
-    def config(self) -> dict[str, Any]:
-        """The settings of this model; a public list of items is a list."""
-        head = self.head if self.head is None or isinstance(self.head, int) else list(self.head)
-        return {**super().config(), "head": head}

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
+from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
+from discreet.errors import Remedy, UsageError
 from discreet.pairs.copurchase import CoPurchaseCosine
-from discreet.pairs.pair_sums import require_whole
 from discreet.pairs.published_claims import (
     OutputCost,
     cosine_cost,
@@ -81,7 +82,7 @@ class PublishedSlopeOne(PublishedOutputs):
 
     name: ClassVar[str] = "published-slope-one"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     least_ratings: int = 20
     minimum_overlap: int = 10
     rating_range: Rational | None = None
@@ -97,17 +98,21 @@ class PublishedSlopeOne(PublishedOutputs):
         if self.rating_range is not None:
             return as_positive(self.rating_range, "rating_range")
         if not hasattr(self, "_width"):
-            raise UsageError("Δr is the width of the scale, which is known after fitting.", remedy="Say rating_range=.")
+            raise UsageError(
+                "Δr is the width of the scale, which is known after fitting.",
+                remedy=Remedy("Give rating_range=.", cli="Give --option rating_range=…."),
+            )
         return self._width
 
-    def _promise(self) -> Guarantee:
+    def _claimed(self) -> Guarantee:
         budget = as_positive(self.epsilon, "epsilon")
         return slope_promise(budget, self.least_ratings, self.minimum_overlap, self._span())
 
     def _check(self, data: Interactions) -> None:
+        super()._check(data)
         require_whole(self.minimum_overlap, "minimum_overlap", least=1)
         if data.rating is None or data.scale is None:
-            raise UsageError("Slope One needs ratings on a public scale.", remedy='Declare it: scale="1:5".')
+            raise UsageError("Slope One needs ratings on a public scale.", remedy=DECLARE_SCALE)
         self._width = data.scale.width
         if self.rating_range is not None and as_fraction(self.rating_range, "rating_range") < self._width:
             raise UsageError(
@@ -160,7 +165,7 @@ class PublishedCosine(PublishedOutputs):
 
     name: ClassVar[str] = "published-cosine"
 
-    epsilon: Rational = 1
+    epsilon: Rational
     least_ratings: int = 20
 
     def sensitivity(self) -> Fraction:
@@ -169,11 +174,8 @@ class PublishedCosine(PublishedOutputs):
     def cost(self, outputs: int) -> OutputCost:
         return cosine_cost(outputs, as_positive(self.epsilon, "epsilon"), self.least_ratings)
 
-    def _promise(self) -> Guarantee:
+    def _claimed(self) -> Guarantee:
         return cosine_promise(as_positive(self.epsilon, "epsilon"), self.least_ratings)
-
-    def _check(self, data: Interactions) -> None:
-        """Anything can be bought."""
 
     def _learn(self, data: Interactions) -> None:
         self._plain = CoPurchaseCosine().fit(data)

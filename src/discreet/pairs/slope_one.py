@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.neighbors.prediction import entity_means
-from discreet.neighbors.reference_model import ReferenceModel
-from discreet.pairs.pair_sums import Pairs, pair_sums, require_whole
+from discreet.models.published_model import entity_means
+from discreet.models.reference_model import ReferenceModel
+from discreet.pairs.pair_sums import Pairs, pair_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,7 +61,7 @@ class SlopeOne(ReferenceModel):
     -----
     Differences are summed as whole numbers of steps of the scale, so s_jk of half-star ratings is exact but for one
     division. Memory goes by the number of pairs with enough common raters, about 20 bytes for each side of a pair (24
-    if weighted). In a world of 25 million ratings of 59,000 items choose ``minimum_overlap``, which keeps the pairs
+    if weighted). With 25 million ratings of 59,000 items choose ``minimum_overlap``, which keeps the pairs
     sparse, or ``head``, which bounds them by head² whatever the data.
 
     Examples

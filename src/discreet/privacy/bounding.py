@@ -6,18 +6,19 @@ for the data as they were, whatever the function does within a user, at random o
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.remedies import PUBLIC_CATALOG
+from discreet.data.fingerprints import LATEST
 from discreet.data.interactions import Interactions
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.choosing import record_words
 from discreet.privacy.units import Unit
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "cap_items",
     "cap_records",
     "check_cap",
-    "clip_ratings",
     "distinct_item_counts",
     "distinct_items",
     "require_catalog",
@@ -71,6 +71,15 @@ class BoundedSums:
     def __post_init__(self) -> None:
         if self.values.dtype != np.int64:
             raise UsageError("bounded sums are whole numbers of grid steps (int64).")
+
+    def __add__(self, other: BoundedSums) -> BoundedSums:
+        """The sums of two disjoint groups of units together; their bounds must be equal.
+
+        What one unit changes in its own group's sums it changes in the total: the bounds stay
+        (``docs/proofs/bounding.md``, "Sums of parts").
+        """
+        require_same_bounds(self, other, ("step", "l1", "l2_squared", "linf", "nonnegative", "unit", "caps"))
+        return replace(self, values=added(self.values, other.values))
 
     @property
     def l1_sensitivity(self) -> Fraction:
@@ -145,6 +154,27 @@ class BoundedInteractions:
         )
 
 
+def added(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of two integer arrays of one shape; an error where int64 would overflow."""
+    if first.shape != second.shape:
+        raise UsageError(f"sums of shapes {first.shape} and {second.shape} do not add up.")
+    total = first + second
+    if ((first >= 0) == (second >= 0))[(total >= 0) != (first >= 0)].any():
+        raise UsageError("these sums are too large to be added up in 64 bits.")
+    return total
+
+
+def require_same_bounds(first: object, second: object, names: tuple[str, ...]) -> None:
+    """Refuse to add sums that are bounded differently: the total would have neither bound."""
+    if type(first) is not type(second):
+        raise TypeError(f"{type(first).__name__} and {type(second).__name__} do not add up")
+    for name in names:
+        if getattr(first, name) != getattr(second, name):
+            raise UsageError(
+                f"sums with different {name} do not add up: {getattr(first, name)} and {getattr(second, name)}."
+            )
+
+
 def require_catalog(data: Interactions, what: str) -> None:
     """Refuse to work on the items that happen to occur: which ones do is somebody's secret."""
     if not isinstance(data, Interactions):
@@ -155,18 +185,15 @@ def require_catalog(data: Interactions, what: str) -> None:
     if not data.catalog_is_public:
         raise PrivacyError(
             f"{what} need a public list of items; these data only show which items occur, and that is secret.",
-            remedy=(
-                "Give the catalog (Interactions(…, items=…) or data.with_catalog(ids); on the command line --catalog "
-                'FILE), or declare that it is public knowledge which items occur: data.with_catalog("observed") or '
-                "--items-public."
-            ),
+            remedy=PUBLIC_CATALOG,
         )
 
 
 def cap_records(data: Interactions, cap: int, *, choice: Choice = "random") -> BoundedInteractions:
     """At most ``cap`` records of each user, chosen at random or the most recent.
 
-    Ties of time go by item, an order that no other user can change.
+    The choice is by a keyed hash of the person and the record, so that no other user changes it (``choosing``); so are
+    ties of time.
     """
     check_cap(cap)
     return BoundedInteractions(
@@ -195,7 +222,9 @@ def distinct_items(data: Interactions) -> Interactions:
     last[:-1] = (data.user[1:] != data.user[:-1]) | (data.item[1:] != data.item[:-1])
     keep = np.zeros(len(data), dtype=bool)
     keep[order[last]] = True
-    return data.filter(keep, independent=True).without_repeats()
+    latest = data.filter(keep, independent=True).without_repeats()
+    latest.lineage = (*latest.lineage, LATEST)
+    return latest
 
 
 def distinct_item_counts(data: Interactions) -> BoundedSums:
@@ -217,31 +246,20 @@ def distinct_item_counts(data: Interactions) -> BoundedSums:
     )
 
 
-def clip_ratings(data: Interactions, low: Rational, high: Rational) -> Interactions:
-    """Ratings or weights moved into a public range; the range becomes the scale."""
-    from discreet.data.scales import RatingScale
-
-    if data.rating is None:
-        raise UsageError("there are no ratings to clip.")
-    least, most = as_fraction(low, "low"), as_fraction(high, "high")
-    if least >= most:
-        raise UsageError(f"the range from {low} to {high} is empty.")
-    ratings = data.rating.astype(np.float64)
-    return data.with_ratings(np.clip(ratings, _float_up(least), -_float_up(-most)), RatingScale(least, most, None))
-
-
 def _chosen_records(data: Interactions, cap: int, choice: Choice) -> NDArray[np.bool_]:
-    """Mask of each user's first ``cap`` records, by fresh random keys or by time, latest first."""
+    """Mask of each user's first ``cap`` records, by a keyed hash or by time, latest first."""
     if choice not in ("random", "recent"):
-        raise UsageError(f"choice={choice!r}?", remedy="Choose 'random' or 'recent'.")
+        raise UsageError(f"there is no choice {choice!r}.", remedy="Choose 'random' or 'recent'.")
     if choice == "recent" and data.timestamp is None:
         raise UsageError("there are no times to choose the most recent by.", remedy="Choose at random.")
     keep = np.ones(len(data), dtype=bool)
     crowded = np.flatnonzero((data.records_per_user > cap)[data.user])
-    key = (
-        entropy.random_words(crowded.size) if data.timestamp is None or choice == "random" else -data.timestamp[crowded]
-    )
-    order = crowded[np.lexsort((data.item[crowded], key, data.user[crowded]))]
+    words = record_words(data, crowded, entropy.bounding_key())
+    if data.timestamp is None or choice == "random":
+        order = crowded[np.lexsort((words, data.user[crowded]))]
+    else:
+        # Of records with equal times those that the key puts first are kept.
+        order = crowded[np.lexsort((words, -data.timestamp[crowded], data.user[crowded]))]
     starts = np.flatnonzero(np.diff(data.user[order], prepend=-1))
     place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
     keep[order[place >= cap]] = False
@@ -256,9 +274,3 @@ def check_cap(cap: int) -> None:
     """Refuse a number of records that no cap can be."""
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= MOST_CAP:
         raise UsageError(f"cap = {cap!r} must be a whole number of records, from 1 to {MOST_CAP:,}.")
-
-
-def _float_up(value: Fraction) -> float:
-    """The least float that is not below the value."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.errors import PrivacyError
+from discreet.data.fingerprints import covered_as_read
+from discreet.errors import DiscreetWarning, LedgerError, PrivacyError, Remedy
+from discreet.privacy.forks import require_working_polars
 from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
-    from discreet.privacy.ledger import Dataset, Ledger
+    from discreet.privacy.ledger import Dataset, Ledger, Spend
 
-__all__ = ["Charge", "charged", "in_sandbox", "require_allowed", "sandbox"]
+__all__ = [
+    "Charge",
+    "charged",
+    "in_sandbox",
+    "note_saved",
+    "require_allowed",
+    "require_covered_as_read",
+    "sandbox",
+    "unsaved",
+]
 
+_CHARGES: deque[Spend] = deque(maxlen=1000)  # the latest charges of this process
 _SANDBOX: ContextVar[bool] = ContextVar("discreet_sandbox", default=False)
 
 
@@ -34,23 +49,47 @@ def charged(
     parameters: Mapping[str, Any],
     allow_refuted: bool = False,
 ) -> Iterator[Charge]:
-    """Reserve the budget durably, then let the block run; without a ledger only the standing is checked.
+    """Reserve the budget durably, then let the block run; without a ledger standing and unit are checked.
 
-    A release that was not booked keeps its guarantee, but what several of them add up to is the caller's to know.
+    A release that was not charged keeps its guarantee, but the caller has to know what several of them add up to.
     """
+    require_working_polars()
     if ledger is not None and in_sandbox():
         raise PrivacyError(
-            "inside a sandbox there is no book to charge: what is made there cannot leave it.",
+            "inside a sandbox no ledger can be charged: what is made there cannot leave it.",
             remedy="Fit outside of the sandbox, or without a ledger.",
         )
     if ledger is None:
         require_allowed(guarantee, allow_refuted=allow_refuted)
+        # What is made in a sandbox is measured and thrown away; what is refuted promises nothing.
+        if guarantee.standing is not Standing.REFUTED and not in_sandbox():
+            require_covered_as_read(data, guarantee.unit)
         yield _Unbooked()
         return
     with ledger.charge(
         data, guarantee, mechanism=mechanism, parameters=parameters, allow_refuted=allow_refuted
     ) as spend:
+        # A ledger of somebody else may hand out charges that only settle.
+        if hasattr(spend, "note_saved"):
+            _CHARGES.append(spend)
         yield spend
+
+
+def note_saved(release_id: str) -> None:
+    """Record in the ledger that a release was saved, if this process has charged for it."""
+    for spend in tuple(_CHARGES):
+        if spend.release == release_id and not spend.saved:
+            try:
+                spend.note_saved()
+            except LedgerError as error:  # the release is safe, which matters more than the record of it
+                warnings.warn(
+                    f"the release was saved, but not recorded as saved: {error}", DiscreetWarning, stacklevel=3
+                )
+
+
+def unsaved() -> tuple[Spend, ...]:
+    """The charges of this process for which no release was saved."""
+    return tuple(spend for spend in _CHARGES if not spend.saved)
 
 
 @contextmanager
@@ -82,8 +121,25 @@ def require_allowed(guarantee: Guarantee, *, allow_refuted: bool) -> None:
     if guarantee.standing is Standing.REFUTED and not allow_refuted:
         raise PrivacyError(
             f"the promise of this mechanism is refuted: {guarantee.basis}.",
-            remedy="Use its proved counterpart; for experiments on data that are nobody's secret, allow_refuted=True.",
+            remedy=Remedy(
+                "Use its proved counterpart; for experiments on data that are nobody's secret, allow_refuted=True.",
+                cli="Use its proved counterpart; for experiments on data that are nobody's secret, --allow-refuted.",
+            ),
         )
+
+
+def require_covered_as_read(data: Dataset, unit: Unit) -> None:
+    """Refuse a promise for a unit that the way in which the records were read does not keep apart."""
+    if covered_as_read(data.lineage, unit.what, unit.relation):
+        return
+    raise PrivacyError(
+        f"{data.name or 'this dataset'} was cut while it was read (one record of each user and item, or a limited "
+        f"number of records of each user): one record more can push another one out, and the promise is about {unit}.",
+        remedy=Remedy(
+            "Protect whole users (unit='user'), or read the data with duplicates='error' or duplicates='keep'.",
+            cli="Protect whole users with --unit user, or give --duplicates error or --duplicates keep.",
+        ),
+    )
 
 
 class _Unbooked:

@@ -18,14 +18,17 @@ from statistics import NormalDist
 from typing import ClassVar, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.ids import IdMap
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedInteractions
+from discreet.privacy.draws import SAMPLERS, Draw, NoiseLaw, Spend, observed
 from discreet.privacy.losses import Approximate, mu_for
-from discreet.privacy.noise import LEAST_SCALE, check_scale, discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, check_scale
 from discreet.privacy.numbers import Rational, as_positive, as_probability, sqrt_up
-from discreet.privacy.rounded_gaussian import LEAST_DEVIATION, check_deviation, rounded_gaussian
+from discreet.privacy.rounded_gaussian import LEAST_DEVIATION, check_deviation
 
 __all__ = ["GaussianSelection", "KeySelection", "StabilitySelection"]
 
@@ -112,11 +115,9 @@ class StabilitySelection:
     def release(self, data: BoundedInteractions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes of the items that pass, and their noisy numbers of users. Charge the ledger first."""
         self.check(data)
-        held = np.flatnonzero(data.records.records_per_item)
-        users = data.records.records_per_item[held].astype(np.int64)
-        noisy = users + discrete_laplace(users.shape, self.scale(data.most_records))
-        passed = noisy >= self.threshold(data.most_records)
-        return held[passed], noisy[passed]
+        cap, spend = data.most_records, Spend(self.name, self.loss)
+        counts = data.records.records_per_item.astype(np.int64)
+        return passing_keys(data.records.items, counts, "laplace", self.scale(cap), self.threshold(cap), spend)
 
 
 @dataclass(frozen=True)
@@ -180,11 +181,26 @@ class GaussianSelection:
     def release(self, data: BoundedInteractions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes of the items that pass, and their noisy numbers of users. Charge the ledger first."""
         self.check(data)
-        held = np.flatnonzero(data.records.records_per_item)
-        users = data.records.records_per_item[held].astype(np.int64)
-        noisy = users + rounded_gaussian(users.shape, self.deviation(data.most_records))
-        passed = noisy >= self.threshold(data.most_records)
-        return held[passed], noisy[passed]
+        cap, spend = data.most_records, Spend(self.name, self.loss)
+        counts = data.records.records_per_item.astype(np.int64)
+        return passing_keys(data.records.items, counts, "normal", self.deviation(cap), self.threshold(cap), spend)
+
+
+def passing_keys(
+    keys: IdMap, weights: NDArray[np.int64], law: NoiseLaw, parameter: Fraction, threshold: int, spend: Spend
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes of the keys whose weight, of those above 0, reaches the threshold with fresh noise, and what it is then."""
+    held = np.flatnonzero(weights)
+    names = keys.take(held)
+
+    def sample() -> tuple[pl.Series, NDArray[np.int64]]:
+        noisy = weights[held] + SAMPLERS[law](held.shape, parameter)
+        passed = noisy >= threshold
+        return names.filter(pl.Series(passed)), noisy[passed]
+
+    secret = dict(zip(names, weights[held].tolist(), strict=True))
+    found, noisy = observed(Draw(f"keys by {law}", secret, parameter, (threshold,), spend), sample)
+    return keys.encode(found).astype(np.int64), noisy
 
 
 def gaussian_deviation(cap: int, mu_squared: Fraction) -> Fraction:

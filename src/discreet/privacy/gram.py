@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.privacy.bounding import added, require_same_bounds
+from discreet.privacy.draws import NoiseLaw, Spend, noisy
 from discreet.privacy.losses import Concentrated, Loss, Pure
-from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance, discrete_gaussian, discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance
 from discreet.privacy.units import Unit
 
-__all__ = ["BoundedGram", "GramMechanism", "LaplaceGramMechanism", "SymmetricMechanism"]
+__all__ = ["BoundedGram", "GramMechanism", "LaplaceGramMechanism", "SymmetricMechanism", "noisy_symmetric"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,12 @@ class BoundedGram:
         many = len(matrices)
         return cls(matrices, step, Fraction(many * squared * largest**2), unit, caps, Fraction(many * l1 * largest))
 
+    def __add__(self, other: BoundedGram) -> BoundedGram:
+        """The sums of two disjoint groups of units together; their bounds must be equal."""
+        require_same_bounds(self, other, ("step", "frobenius_squared", "unit", "caps", "l1"))
+        together = zip(self.matrices, other.matrices, strict=True)
+        return replace(self, matrices=tuple(added(first, second) for first, second in together))
+
     @property
     def exchanged(self) -> bool:
         """Whether a step takes one contribution out and puts another in."""
@@ -108,6 +116,7 @@ class SymmetricMechanism(ABC):
 
     name: ClassVar[str]
     theorem: ClassVar[str]
+    law: ClassVar[NoiseLaw]
 
     @property
     @abstractmethod
@@ -120,28 +129,23 @@ class SymmetricMechanism(ABC):
 
     @abstractmethod
     def standard_deviation(self, gram: BoundedGram) -> float:
-        """Of the noise off the diagonal, in the units of the sums."""
+        """Of the noise off the diagonal, in the units of the sums. That on the diagonal is √2 (Laplace: 2) times it."""
+
+    def spectral_deviation(self, gram: BoundedGram) -> float:
+        """σ of the noise as a random symmetric matrix: √2 times the deviation off the diagonal. Its eigenvalues stay
+        within σ·√(2n) for n × n matrices.
+        """
+        return math.sqrt(2) * self.standard_deviation(gram)
 
     @abstractmethod
-    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        """Fresh noise for so many entries above the diagonal."""
-
-    @abstractmethod
-    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        """Fresh noise for so many entries of the diagonal."""
+    def _parameters(self, gram: BoundedGram) -> tuple[Fraction, Fraction]:
+        """The parameter of the noise law on the diagonal, and the one above it."""
 
     def release(self, gram: BoundedGram) -> Sequence[NDArray[np.float64]]:
         """Noisy symmetric matrices in the units of the sums. Charge the ledger first."""
-        return [self._noisy(matrix, gram).astype(np.float64) * float(gram.step) for matrix in gram.matrices]
-
-    def _noisy(self, matrix: NDArray[np.int64], gram: BoundedGram) -> NDArray[np.int64]:
-        size = matrix.shape[0]
-        noisy = np.zeros((size, size), dtype=np.int64)
-        upper = np.triu_indices(size, 1)
-        noisy[upper] = matrix[upper] + self._off_diagonal(upper[0].size, gram)
-        noisy += noisy.T
-        np.fill_diagonal(noisy, matrix.diagonal() + self._diagonal(size, gram))
-        return noisy
+        (on, off), spend = self._parameters(gram), Spend(self.name, self.loss)
+        noisy_matrices = [noisy_symmetric(matrix, self.law, on, off, spend) for matrix in gram.matrices]
+        return [matrix.astype(np.float64) * float(gram.step) for matrix in noisy_matrices]
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,7 @@ class GramMechanism(SymmetricMechanism):
     rho: Fraction
     name: ClassVar[str] = "discrete Gaussian Gram"
     theorem: ClassVar[str] = "noisy Gram release, docs/proofs/gram.md, Theorem 1"
+    law: ClassVar[NoiseLaw] = "gaussian"
 
     @property
     def loss(self) -> Concentrated:
@@ -179,11 +184,8 @@ class GramMechanism(SymmetricMechanism):
     def standard_deviation(self, gram: BoundedGram) -> float:
         return float(self.variance(gram)) ** 0.5 * float(gram.step)
 
-    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        return discrete_gaussian(n, self.variance(gram))
-
-    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        return discrete_gaussian(n, 2 * self.variance(gram))
+    def _parameters(self, gram: BoundedGram) -> tuple[Fraction, Fraction]:
+        return 2 * self.variance(gram), self.variance(gram)
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ class LaplaceGramMechanism(SymmetricMechanism):
     epsilon: Fraction
     name: ClassVar[str] = "discrete Laplace Gram"
     theorem: ClassVar[str] = "noisy Gram release, docs/proofs/gram.md, Theorem 5"
+    law: ClassVar[NoiseLaw] = "laplace"
 
     @property
     def loss(self) -> Pure:
@@ -222,8 +225,17 @@ class LaplaceGramMechanism(SymmetricMechanism):
     def standard_deviation(self, gram: BoundedGram) -> float:
         return float(gram.step) / (math.sqrt(2) * math.sinh(1 / (2 * float(self.scale(gram)))))
 
-    def _off_diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        return discrete_laplace(n, self.scale(gram))
+    def _parameters(self, gram: BoundedGram) -> tuple[Fraction, Fraction]:
+        return 2 * self.scale(gram), self.scale(gram)
 
-    def _diagonal(self, n: int, gram: BoundedGram) -> NDArray[np.int64]:
-        return discrete_laplace(n, 2 * self.scale(gram))
+
+def noisy_symmetric(
+    matrix: NDArray[np.int64], law: NoiseLaw, on: Fraction, off: Fraction, spend: Spend
+) -> NDArray[np.int64]:
+    """The whole symmetric matrix with fresh noise: one parameter for the diagonal, one for what is above it."""
+    above = np.triu_indices(matrix.shape[0], 1)
+    released = np.zeros(matrix.shape, dtype=np.int64)
+    released[above] = noisy(matrix[above], law, off, spend)
+    released += released.T
+    np.fill_diagonal(released, noisy(matrix.diagonal(), law, on, spend))
+    return released

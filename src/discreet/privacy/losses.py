@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from discreet.common.numerals import parse_rational
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.numbers import (
     Rational,
@@ -200,9 +201,14 @@ def loss_from_json(data: dict[str, Any]) -> Loss:
     """The inverse of ``Loss.to_json``."""
     try:
         kind = _KINDS[data["kind"]]
-        return kind(**{name: Fraction(value) for name, value in data.items() if name != "kind"})
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{data!r} is not a privacy loss.") from error
+        return kind(**{name: _stored(value) for name, value in data.items() if name != "kind"})
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{str(data)[:60]!r} is not a privacy loss.") from error
+
+
+def _stored(value: object) -> Fraction:
+    """A share of a budget can have many digits: it is longer than what a person types."""
+    return parse_rational(str(value), longest=8000)
 
 
 def add(first: Loss, second: Loss) -> Loss:

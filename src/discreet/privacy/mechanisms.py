@@ -17,12 +17,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import PrivacyError
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.draws import NoiseLaw, Spend, noisy
 from discreet.privacy.losses import Concentrated, Loss, Pure, rho_for
-from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance, discrete_gaussian, discrete_laplace
+from discreet.privacy.noise import LEAST_SCALE, check_scale, check_variance
 from discreet.privacy.numbers import Rational, as_positive
 
-__all__ = ["AdditiveMechanism", "GaussianMechanism", "LaplaceMechanism"]
+__all__ = ["AdditiveMechanism", "Exact", "GaussianMechanism", "LaplaceMechanism"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class AdditiveMechanism(ABC):
     name: ClassVar[str]
     theorem: ClassVar[str]
     reference: ClassVar[str]
+    law: ClassVar[NoiseLaw]
 
     @property
     @abstractmethod
@@ -54,13 +57,9 @@ class AdditiveMechanism(ABC):
     def standard_deviation(self, sums: BoundedSums) -> float:
         """Standard deviation of the noise on each sum, in the units of the sums. There is no bias."""
 
-    @abstractmethod
-    def _noise(self, sums: BoundedSums) -> NDArray[np.int64]:
-        """Fresh noise of the shape of the sums."""
-
     def release(self, sums: BoundedSums) -> NDArray[np.int64]:
         """The sums with fresh noise, in grid steps. Charge the ledger first."""
-        return sums.values + self._noise(sums)
+        return noisy(sums.values, self.law, self.parameter(sums), Spend(self.name, self.loss))
 
     @abstractmethod
     def interval(self, sums: BoundedSums, confidence: float) -> float:
@@ -90,6 +89,7 @@ class LaplaceMechanism(AdditiveMechanism):
     name: ClassVar[str] = "discrete Laplace"
     theorem: ClassVar[str] = "discrete Laplace mechanism, docs/proofs/noise.md, Theorem 2"
     reference: ClassVar[str] = "Ghosh, Roughgarden and Sundararajan 2012"
+    law: ClassVar[NoiseLaw] = "laplace"
 
     @classmethod
     def of(cls, epsilon: Rational) -> LaplaceMechanism:
@@ -121,9 +121,6 @@ class LaplaceMechanism(AdditiveMechanism):
         tail = (1 - confidence) * (1 + math.exp(-1 / scale)) / 2
         return max(0, math.ceil(-math.log(tail) * scale - 1)) * float(sums.step)
 
-    def _noise(self, sums: BoundedSums) -> NDArray[np.int64]:
-        return discrete_laplace(sums.values.shape, self.parameter(sums))
-
 
 @dataclass(frozen=True)
 class GaussianMechanism(AdditiveMechanism):
@@ -144,6 +141,7 @@ class GaussianMechanism(AdditiveMechanism):
     name: ClassVar[str] = "discrete Gaussian"
     theorem: ClassVar[str] = "discrete Gaussian mechanism, docs/proofs/noise.md, Theorem 3"
     reference: ClassVar[str] = "Canonne, Kamath and Steinke 2020"
+    law: ClassVar[NoiseLaw] = "gaussian"
 
     @classmethod
     def of(cls, *, epsilon: Rational, delta: Rational) -> GaussianMechanism:
@@ -178,5 +176,25 @@ class GaussianMechanism(AdditiveMechanism):
         deviations = NormalDist().inv_cdf((1 + confidence) / 2)
         return math.ceil(1 + deviations * math.sqrt(self.parameter(sums))) * float(sums.step)
 
-    def _noise(self, sums: BoundedSums) -> NDArray[np.int64]:
-        return discrete_gaussian(sums.values.shape, self.parameter(sums))
+
+@dataclass(frozen=True)
+class Exact:
+    """No noise: for sums that nothing protected can change.
+
+    Parameters
+    ----------
+    reason
+        Why these sums are public under the guarantee's unit.
+    """
+
+    reason: str
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(Fraction(0))
+
+    def release(self, sums: BoundedSums) -> NDArray[np.int64]:
+        """The sums themselves; refused where one neighboring step can change them."""
+        if sums.l1:
+            raise PrivacyError(f"exact sums must not depend on what is protected, but one step changes {sums.l1}.")
+        return sums.values

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.gram import BoundedGram
+from discreet.privacy.draws import NoiseLaw
+from discreet.privacy.gram import BoundedGram, SymmetricMechanism
 from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.numbers import Rational, sqrt_up
-from discreet.privacy.rounded_gaussian import LEAST_DEVIATION, check_deviation, rounded_gaussian
+from discreet.privacy.rounded_gaussian import LEAST_DEVIATION, check_deviation
 
 __all__ = ["NormalGramMechanism", "NormalMechanism"]
 
@@ -48,6 +49,7 @@ class NormalMechanism(AdditiveMechanism):
     name: ClassVar[str] = "rounded normal"
     theorem: ClassVar[str] = "rounded normal mechanism, docs/proofs/noise.md, Theorem 6"
     reference: ClassVar[str] = "Dong, Roth and Su 2022"
+    law: ClassVar[NoiseLaw] = "normal"
 
     @classmethod
     def of(cls, *, epsilon: Rational, delta: Rational) -> NormalMechanism:
@@ -86,12 +88,9 @@ class NormalMechanism(AdditiveMechanism):
         deviations = NormalDist().inv_cdf((1 + confidence) / 2)
         return math.ceil(deviations * float(self.parameter(sums)) + 0.5) * float(sums.step)
 
-    def _noise(self, sums: BoundedSums) -> NDArray[np.int64]:
-        return rounded_gaussian(sums.values.shape, self.parameter(sums))
-
 
 @dataclass(frozen=True)
-class NormalGramMechanism:
+class NormalGramMechanism(SymmetricMechanism):
     """Symmetric matrices with rounded normal noise: deviation F/μ on the diagonal and F/(μ√2) off it.
 
     Parameters
@@ -106,7 +105,9 @@ class NormalGramMechanism:
     """
 
     mu_squared: Fraction
+    name: ClassVar[str] = "rounded normal Gram"
     theorem: ClassVar[str] = "rounded normal mechanism, docs/proofs/noise.md, Theorem 6"
+    law: ClassVar[NoiseLaw] = "normal"
 
     @property
     def loss(self) -> GaussianLoss:
@@ -123,22 +124,13 @@ class NormalGramMechanism:
             check_deviation(deviation)
 
     def standard_deviation(self, gram: BoundedGram) -> float:
-        """Of the noise on a diagonal entry, in the units of the sums."""
+        return float(gram.step) * float(self.deviations(gram)[1])
+
+    def spectral_deviation(self, gram: BoundedGram) -> float:
         return float(gram.step) * float(self.deviations(gram)[0])
 
-    def release(self, gram: BoundedGram) -> list[NDArray[np.float64]]:
-        """The whole symmetric matrices with fresh noise, in the units of the sums. Charge the ledger first."""
-        on, off = self.deviations(gram)
-        released = []
-        for matrix in gram.matrices:
-            size = matrix.shape[0]
-            above = np.triu_indices(size, 1)
-            noisy = np.zeros((size, size), dtype=np.int64)
-            noisy[above] = matrix[above] + rounded_gaussian(above[0].size, off)
-            noisy += noisy.T
-            np.fill_diagonal(noisy, matrix.diagonal() + rounded_gaussian(size, on))
-            released.append(noisy * float(gram.step))
-        return released
+    def _parameters(self, gram: BoundedGram) -> tuple[Fraction, Fraction]:
+        return self.deviations(gram)
 
 
 def _deviation(variance: Fraction) -> Fraction:

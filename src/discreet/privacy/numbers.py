@@ -12,6 +12,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.common.numerals import parse_rational
 from discreet.errors import UsageError
 
 __all__ = [
@@ -42,16 +43,30 @@ def as_fraction(value: Rational, name: str = "value") -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
-        number = Fraction(
-            repr(float(value)) if isinstance(value, float) else value.strip() if isinstance(value, str) else value
-        )
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        if isinstance(value, float):
+            value = repr(float(value))
+        elif isinstance(value, Decimal):
+            value = str(value)
+        number = parse_rational(value) if isinstance(value, str) else Fraction(value)
+    except (ValueError, TypeError):
         raise UsageError(
-            f"{name} = {value!r} is not a number.", remedy='Write for example 1, 0.5, "1/2" or "1e-6".'
+            f"{name} = {_short(value)} is not a number.", remedy='Write for example 1, 0.5, "1/2" or "1e-6".'
         ) from None
-    if number and not Fraction(1, 10**300) < abs(number) < 10**300:
-        raise UsageError(f"{name} = {value!r} is too large or too small to be meant.")
+    except OverflowError:
+        number = None
+    if number is None or (number and not Fraction(1, 10**300) < abs(number) < 10**300):
+        raise UsageError(
+            f"{name} = {_short(value)} is too large or too small.", remedy="Give a number between 1e-300 and 1e300."
+        )
     return number
+
+
+def _short(value: object) -> str:
+    """A value in a message: a number of a million digits is not repeated."""
+    if isinstance(value, int | Fraction) and Fraction(value).numerator.bit_length() > 1000:
+        return "a number of more than 300 digits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def as_positive(value: Rational, name: str = "value") -> Fraction:

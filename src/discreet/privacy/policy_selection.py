@@ -26,9 +26,10 @@ from discreet.data.id_forms import id_as_text
 from discreet.data.ids import IdMap, stable_text
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedInteractions
-from discreet.privacy.discovery import gaussian_cutoff, require_once
+from discreet.privacy.discovery import gaussian_cutoff, passing_keys, require_once
+from discreet.privacy.draws import Spend
 from discreet.privacy.losses import Approximate, rho_for
-from discreet.privacy.noise import check_variance, discrete_gaussian
+from discreet.privacy.noise import check_variance
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability, sqrt_up
 
 __all__ = ["PolicySelection"]
@@ -130,9 +131,10 @@ class PolicySelection:
     def release(self, data: BoundedInteractions) -> tuple[NDArray[np.int64], None]:
         """Codes of the items that pass. Charge the ledger first."""
         self.check(data)
-        held = np.flatnonzero(data.records.records_per_item)
-        noisy = self.weights(data)[held] + discrete_gaussian(held.shape, self.variance(data.most_records))
-        return held[noisy >= self.cutoff(data.most_records)], None
+        # An item that somebody holds has a weight above 0, so the ones with a weight are the ones that occur.
+        cap, spend = data.most_records, Spend(self.name, self.loss)
+        items, weights = data.records.items, self.weights(data)
+        return passing_keys(items, weights, "gaussian", self.variance(cap), self.cutoff(cap), spend)[0], None
 
 
 def _own_order(users: IdMap) -> NDArray[np.int64]:

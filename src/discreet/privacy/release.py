@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,16 +18,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrow import read_arrow
+from discreet.common.foreign import foreign_errors
+from discreet.common.plain_json import read_json
+from discreet.common.replacing import place_for
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy import entropy
-from discreet.privacy.charging import in_sandbox
+from discreet.privacy.charging import in_sandbox, note_saved
+from discreet.privacy.folders import MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
 from discreet.privacy.guarantees import Guarantee
 
 __all__ = ["Release"]
 
-FORMAT = "discreet-release"
 MAJOR, MINOR = 1, 0
-MANIFEST = "manifest.json"
 
 Part = pl.DataFrame | NDArray[Any]
 
@@ -52,11 +54,13 @@ class Release:
         The data: polars frames and numpy arrays by name.
     dataset
         What the owner calls the records; public.
+    model
+        Whether a recommender is built from it, so that saving may replace a saved model and nothing else.
 
     Attributes
     ----------
     id : str
-        SHA-256 over everything else. The ledger keeps it, so a release can be checked against the book.
+        SHA-256 over everything else. The ledger keeps it, so a release can be checked against the ledger.
     created : str
         UTC time.
     version : str
@@ -71,6 +75,7 @@ class Release:
     parameters: Mapping[str, Any]
     parts: Mapping[str, Part]
     dataset: str = ""
+    model: bool = False
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = field(default_factory=lambda: _version())
     nonce: str = field(default_factory=lambda: _token(16))
@@ -108,48 +113,67 @@ class Release:
     # On disk
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the release into a folder: aside first, then renamed, so that it is there whole or not at all."""
+        """Write the release into a folder: aside first, then renamed, so that it is there whole or not at all.
+
+        Parameters
+        ----------
+        overwrite
+            Whether a release that is there may be replaced. Nothing else is: a folder that discreet did not write, or
+            that holds other files too, is refused.
+
+        Returns
+        -------
+        Path
+            The folder; another one beside it, with a warning, if another process took the name in the meantime.
+        """
+        self.check_savable()
+        saved = place_for(folder, MODEL if self.model else RELEASE, overwrite=overwrite).put(self.write_into)
+        note_saved(self.id)
+        return saved
+
+    def check_savable(self) -> None:
+        """Raise if nothing was charged for this release because it was made for an audit."""
         if self.sandboxed:
             raise ReleaseError(
                 "this release was made in the sandbox of an audit, where nothing is charged; it cannot be saved.",
                 remedy="Fit again outside of the audit, with a ledger.",
             )
-        target = Path(folder)
-        if target.exists() and not overwrite:
-            raise ReleaseError(f"{target} is there already.", remedy="Choose another folder, or overwrite=True.")
-        try:
-            with _aside(target) as partial:
-                described = {name: _write_part(partial, name, part) for name, part in sorted(self.parts.items())}
-                text = json.dumps({**self._manifest(described), "id": self.id}, indent=2, ensure_ascii=False)
-                _write_bytes(partial / MANIFEST, (text + "\n").encode())
-        except OSError as error:
-            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
-        return target
+
+    def write_into(self, folder: Path) -> None:
+        """Write the files of the release into a folder that is made here; ``save`` renames it into place."""
+        folder.mkdir()
+        described = {name: _write_part(folder, name, part) for name, part in sorted(self.parts.items())}
+        text = json.dumps({**self._manifest(described), "id": self.id}, indent=2, ensure_ascii=False)
+        _write_bytes(folder / MANIFEST, (text + "\n").encode())
 
     @classmethod
     def load(cls, folder: str | Path) -> Release:
         """Read a release and check it: every part against its SHA-256, the manifest against its id."""
         path = Path(folder)
+        with foreign_errors(lambda words: ReleaseError(f"{path / MANIFEST} is not a complete manifest: {words}.")):
+            return cls._loaded(path)
+
+    @classmethod
+    def _loaded(cls, path: Path) -> Release:
         manifest = _read_manifest(path)
+        parts = {name: _read_part(path, name, described) for name, described in manifest["parts"].items()}
+        texts = ("kind", "mechanism", "dataset", "created", "version", "nonce", "id")
+        if odd := [name for name in texts if not isinstance(manifest[name], str)]:
+            raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {odd[0]} is not text.")
+        if not isinstance(manifest["parameters"], dict):
+            raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: parameters is not an object.")
         try:
-            parts = {name: _read_part(path, name, described) for name, described in manifest["parts"].items()}
-            release = cls(
-                kind=manifest["kind"],
-                guarantee=Guarantee.from_json(manifest["guarantee"]),
-                mechanism=manifest["mechanism"],
-                parameters=manifest["parameters"],
-                parts=parts,
-                dataset=manifest["dataset"],
-                created=manifest["created"],
-                version=manifest["version"],
-                nonce=manifest["nonce"],
-                id=manifest["id"],
-                sandboxed=False,
-            )
-        except ReleaseError:
-            raise
-        except (KeyError, TypeError, AttributeError, DiscreetError) as error:
+            guarantee = Guarantee.from_json(manifest["guarantee"])
+        except DiscreetError as error:
             raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {error!r}.") from error
+        release = cls(
+            parts=parts,
+            guarantee=guarantee,
+            parameters=manifest["parameters"],
+            sandboxed=False,
+            model=is_model(manifest),
+            **{name: manifest[name] for name in texts},
+        )
         if not manifest["id"]:
             raise ReleaseError(f"{path / MANIFEST} has no id.", remedy="Get the release again from its source.")
         # The seal is over the manifest as it was read, with whatever a later minor version may have added.
@@ -161,7 +185,7 @@ class Release:
 
     def _manifest(self, described: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "format": FORMAT,
+            "format": RELEASE_FORMAT,
             "format_version": f"{MAJOR}.{MINOR}",
             "kind": self.kind,
             "dataset": self.dataset,
@@ -172,6 +196,7 @@ class Release:
             "version": self.version,
             "nonce": self.nonce,
             "parts": dict(sorted(described.items())),
+            **({"model": True} if self.model else {}),
         }
 
 
@@ -182,7 +207,7 @@ def _version() -> str:
 
 
 def _token(n: int) -> str:
-    return entropy.random_bytes(n).tobytes().hex()
+    return entropy.public_bytes(n).tobytes().hex()
 
 
 def _seal(manifest: Mapping[str, Any]) -> str:
@@ -258,31 +283,42 @@ def _read_part(folder: Path, name: str, described: Mapping[str, str]) -> Part:
         raise ReleaseError(f"part {name!r} is of unknown type {kind!r}.", remedy="Use a newer discreet.")
     path = folder / f"{name}.{kind}"
     try:
+        if path.exists() and not path.is_file():
+            raise ReleaseError(f"{path} is not a regular file.", remedy="Get the release again.")
         data = path.read_bytes()
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error.strerror}.", remedy="Get the release again.") from error
     if hashlib.sha256(data).hexdigest() != described["sha256"]:
         raise ReleaseError(f"{path} is damaged or was changed: its SHA-256 is not the one in the manifest.")
-    try:
-        return pl.read_ipc(io.BytesIO(data)) if kind == "arrow" else np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        raise ReleaseError(f"{path} cannot be understood: {error}.") from error
+    with foreign_errors(lambda words: ReleaseError(f"{path} cannot be understood: {words}.")):
+        return read_arrow(data) if kind == "arrow" else _array_of(data)
+
+
+def _array_of(data: bytes) -> NDArray[Any]:
+    """An array from the bytes of a NumPy file; its header must name as many bytes as there are."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, _, dtype = header(file)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise ValueError(f"an array of shape {shape} and type {dtype} does not fit in {len(data):,} bytes")
+    return np.load(io.BytesIO(data), allow_pickle=False)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(f"{folder} is not a release: it has no {MANIFEST}.") from None
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise ReleaseError(f"{path} is truncated or damaged: {error}.", remedy="Get the release again.") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") != RELEASE_FORMAT:
         raise ReleaseError(f"{path} is not the manifest of a release.")
     found = str(manifest.get("format_version", ""))
-    if not re.fullmatch(r"\d+\.\d+", found):
+    if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", found):
         raise ReleaseError(f"{path} has no usable format version ({found!r}).")
     if int(found.split(".")[0]) > MAJOR:
         raise ReleaseError(
@@ -297,33 +333,3 @@ def _write_bytes(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-@contextmanager
-def _aside(target: Path) -> Iterator[Path]:
-    """A folder beside the target that takes its place when the block ends well, and vanishes when it does not."""
-    target = target.absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{_token(4)}.partial")
-    partial.mkdir()
-    try:
-        yield partial
-        previous = target.with_name(f".{target.name}.{_token(4)}.previous") if target.exists() else None
-        if previous is not None:
-            target.rename(previous)
-        partial.rename(target)
-        if previous is not None:
-            shutil.rmtree(previous)
-        _sync_folder(target.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.draws import Draw, Spend, observed
 from discreet.privacy.losses import Concentrated, Pure
 from discreet.privacy.numbers import Rational, as_positive
 
-__all__ = ["ExponentialMechanism", "NoisyMax", "PermuteAndFlip", "Selection", "TopK", "noisy_order"]
+__all__ = ["ExponentialMechanism", "PermuteAndFlip", "Selection", "TopK", "noisy_order"]
 
-Noise = Literal["gumbel", "exponential", "laplace"]
+Noise = Literal["gumbel", "exponential"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,10 @@ class Selection(ABC):
 
     def choose(self, scores: BoundedSums) -> int:
         """Index of the winner. Charge the ledger first."""
-        return int(noisy_order(scores.values, self.rate(scores), noise=self.noise, most=1)[0])
+        spend = Spend(self.name, self.loss, self.concentrated_loss)
+        return int(noisy_order(scores.values, self.rate(scores), noise=self.noise, most=1, spend=spend)[0])
+
+    release = choose
 
     @abstractmethod
     def law(self, scores: BoundedSums) -> NDArray[np.float64]:
@@ -152,8 +156,13 @@ class TopK:
     def choose(self, scores: BoundedSums) -> NDArray[np.int64]:
         """Indices of the winners, best first. Charge the ledger first."""
         if self.k > scores.values.size:
-            raise UsageError(f"the {self.k} best of {scores.values.size} candidates?")
-        return noisy_order(scores.values, self.rate(scores), noise="gumbel", most=self.k)
+            raise UsageError(
+                f"k must be between 1 and the number of candidates ({scores.values.size:,}), got {self.k:,}."
+            )
+        spend = Spend(self.name, self.loss, self.concentrated_loss)
+        return noisy_order(scores.values, self.rate(scores), noise="gumbel", most=self.k, spend=spend)
+
+    release = choose
 
     def law(self, scores: BoundedSums) -> dict[tuple[int, ...], float]:
         """Probability of each ordered list of k candidates; for short lists of candidates."""
@@ -194,37 +203,9 @@ class PermuteAndFlip(Selection):
         return law
 
 
-@dataclass(frozen=True)
-class NoisyMax(Selection):
-    """One candidate by Laplace noise of scale range/ε.
-
-    Notes
-    -----
-    **Privacy.** ε-DP, with the general zCDP bound. Permute-and-flip is never worse; this one is the textbook's.
-    """
-
-    name: ClassVar[str] = "report noisy max"
-    theorem: ClassVar[str] = "report noisy max, docs/proofs/selection.md, Theorem 5"
-    noise: ClassVar[Noise] = "laplace"
-
-    def law(self, scores: BoundedSums) -> NDArray[np.float64]:
-        """Probability of each candidate, by quadrature between the kinks of the densities."""
-        centers = float(self.rate(scores)) * (scores.values - scores.values.max())
-        kinks = np.unique(np.concatenate([centers, [centers.min() - 40, 40.0]]))
-        # Panels end at the kinks and are short, so that the integrand is smooth and gentle on each.
-        edges = np.unique(
-            np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(kinks)])
-        )
-        nodes, weights = np.polynomial.legendre.leggauss(16)
-        half = np.diff(edges) / 2
-        x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
-        distance = x - centers[:, None, None]
-        cdf, density = _laplace_cdf(distance), np.exp(-np.abs(distance)) / 2
-        others = np.stack([np.prod(np.delete(cdf, i, axis=0), axis=0) for i in range(centers.size)])
-        return (density * others * weights * half[:, None]).sum(axis=(1, 2))
-
-
-def noisy_order(scores: NDArray[np.int64], rate: Fraction, *, noise: Noise, most: int) -> NDArray[np.int64]:
+def noisy_order(
+    scores: NDArray[np.int64], rate: Fraction, *, noise: Noise, most: int, spend: Spend | None = None
+) -> NDArray[np.int64]:
     """Indices of the ``most`` largest keys rate·score + noise, in order.
 
     Parameters
@@ -234,15 +215,21 @@ def noisy_order(scores: NDArray[np.int64], rate: Fraction, *, noise: Noise, most
     rate
         An exact rational.
     noise
-        "gumbel": −ln E, "exponential": E, "laplace": ±E, with E of the standard exponential law.
+        "gumbel": −ln E, "exponential": E, with E of the standard exponential law.
+    spend
+        What the choice is paid from; None where whoever calls accounts for it.
     """
     if scores.size == 0:
         raise UsageError("there is nothing to choose from.")
     if rate > 2**60 or int(scores.max()) - int(scores.min()) >= 2**62:
         raise UsageError("scores this far apart, or a budget this large, cannot be compared.")
+    draw = Draw(f"best by {noise}", scores, rate, (most,), spend)
+    return observed(draw, lambda: _largest_keys(scores, rate, noise, most))
+
+
+def _largest_keys(scores: NDArray[np.int64], rate: Fraction, noise: Noise, most: int) -> NDArray[np.int64]:
     words = entropy.random_words(scores.size)
-    signs = entropy.random_bytes(scores.size) < 128 if noise == "laplace" else None
-    low, high = _float_keys(scores, rate, noise, words, signs)
+    low, high = _float_keys(scores, rate, noise, words)
     threshold = np.partition(low, scores.size - most)[scores.size - most]
     # Whoever cannot be excluded by the bounds stays in; usually just the winners.
     stay = np.flatnonzero(high >= threshold)
@@ -250,19 +237,12 @@ def noisy_order(scores: NDArray[np.int64], rate: Fraction, *, noise: Noise, most
     if stay.size == most and np.all(low[order[:-1]] > high[order[1:]]):
         return order.astype(np.int64)
     best = int(scores.max())
-    keys = [
-        _Key(int(i), rate * (int(scores[i]) - best), noise, int(words[i]), signs is not None and bool(signs[i]))
-        for i in stay
-    ]
+    keys = [_Key(int(i), rate * (int(scores[i]) - best), noise, int(words[i])) for i in stay]
     return np.array([key.index for key in _settle(keys, most)], dtype=np.int64)
 
 
 def _float_keys(
-    scores: NDArray[np.int64],
-    rate: Fraction,
-    noise: Noise,
-    words: NDArray[np.uint64],
-    signs: NDArray[np.bool_] | None,
+    scores: NDArray[np.int64], rate: Fraction, noise: Noise, words: NDArray[np.uint64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds on the keys from the first 64 bits of each uniform number.
 
@@ -275,10 +255,8 @@ def _float_keys(
     with np.errstate(divide="ignore", invalid="ignore"):
         if noise == "gumbel":
             low, high = -np.log(most), -np.log(least)
-        elif signs is None:
-            low, high = least, most
         else:
-            low, high = np.where(signs, -most, least), np.where(signs, -least, most)
+            low, high = least, most
         slack = 2.0**-40 * (1 + np.abs(base))
         low = base + low - slack - 2.0**-40 * np.where(np.isfinite(low), np.abs(low), 0)
         high = base + high + slack + 2.0**-40 * np.where(np.isfinite(high), np.abs(high), 0)
@@ -302,7 +280,6 @@ class _Key:
     base: Fraction
     noise: Noise
     word: int
-    negative: bool
     bits: int = 64
 
     def bounds(self) -> tuple[Decimal, Decimal]:
@@ -320,8 +297,6 @@ class _Key:
         if self.noise == "gumbel":
             low = up.next_plus(up.ln(most)).copy_negate() if most.is_finite() else Decimal("-Infinity")
             high = down.next_minus(down.ln(least)).copy_negate() if least > 0 else Decimal("Infinity")
-        elif self.negative:
-            low, high = most.copy_negate(), least.copy_negate()
         else:
             low, high = least, most
         numerator, denominator = Decimal(self.base.numerator), Decimal(self.base.denominator)
@@ -358,7 +333,3 @@ def _settle(keys: list[_Key], most: int) -> list[_Key]:
 def _softmax(rate: Fraction, scores: NDArray[np.int64]) -> NDArray[np.float64]:
     weights = np.exp(float(rate) * (scores - scores.max()).astype(np.float64))
     return weights / weights.sum()
-
-
-def _laplace_cdf(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.draws import Draw, Spend, observed
 from discreet.privacy.losses import Concentrated, Pure
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.subset_tables import symmetric_polynomials, weights
@@ -128,12 +129,15 @@ class SubsetMechanism:
     def check(self, scores: BoundedSums) -> None:
         """Refuse what cannot be drawn: to be called before anything is charged."""
         if scores.values.ndim != 1 or self.k > scores.values.size:
-            raise UsageError(f"{self.k} of {scores.values.size} candidates?")
+            raise UsageError(
+                f"k must be between 1 and the number of candidates ({scores.values.size:,}), got {self.k:,}."
+            )
 
     def choose(self, scores: BoundedSums) -> NDArray[np.int64]:
         """Indices of the chosen candidates, in the order of the list. Charge the ledger first."""
         self.check(scores)
-        return draw_subset(scores.values, self.rate(scores), self.k)
+        spend = Spend(self.name, self.loss, self.concentrated_loss(scores))
+        return draw_subsets(scores.values[None, :], self.rate(scores), self.k, spend=spend)[0]
 
     def law(self, scores: BoundedSums) -> dict[tuple[int, ...], float]:
         """Probability of each subset, its indices ascending; for short lists of candidates."""
@@ -164,7 +168,7 @@ def draw_subset(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[np
     return draw_subsets(scores[None, :], rate, k)[0]
 
 
-def draw_subsets(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[np.int64]:
+def draw_subsets(scores: NDArray[np.int64], rate: Fraction, k: int, *, spend: Spend | None = None) -> NDArray[np.int64]:
     """An independent k-subset for each row of scores: users × k ascending indices.
 
     Floating point decides nearly every coin, with a margin for all of its errors; a row with a coin that is left open
@@ -185,6 +189,10 @@ def draw_subsets(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[n
     array([[0, 2],
            [1, 3]])
     """
+    return observed(Draw("subset", scores, rate, (k,), spend), lambda: _drawn_subsets(scores, rate, k))
+
+
+def _drawn_subsets(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[np.int64]:
     users, size = scores.shape
     drawn = np.empty((users, k), dtype=np.int64)
     step = max(1, CELLS_AT_ONCE // size)

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.draws import Draw, Spend, observed
 from discreet.privacy.losses import Concentrated, Pure
 from discreet.privacy.noise import LEAST_SCALE, discrete_laplace
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, round_down
@@ -86,6 +87,18 @@ class AboveThreshold:
     def answer_scale(self, sums: BoundedSums) -> Fraction:
         return max(self.most * sums.linf_sensitivity / self.epsilon_answers, LEAST_SCALE)
 
+    def noisy_threshold(self, like: BoundedSums, spend: Spend) -> int:
+        """The threshold in grid steps with fresh noise: secret."""
+        steps, scale = math.ceil(self.threshold / like.step), self.threshold_scale(like)
+        draw = Draw("threshold", np.array([steps]), scale, (), spend)
+        return observed(draw, lambda: steps + int(discrete_laplace(1, scale)[0]))
+
+    def test(self, sums: BoundedSums, like: BoundedSums, spend: Spend) -> Draw:
+        """What a test of these sums, one after the other up to the first that passes, is as a draw."""
+        answer_scale = self.answer_scale(like) if self.epsilon_answers else None
+        public = (self.threshold_scale(like), answer_scale, self.most)
+        return Draw("above threshold", sums.values.reshape(-1), self.test_scale(like), public, spend)
+
     def begin(self, like: BoundedSums) -> ThresholdSession:
         """Open a session for sums bounded like these. Charge the ledger first."""
         return ThresholdSession(self, like)
@@ -103,9 +116,9 @@ class ThresholdSession:
     def __init__(self, mechanism: AboveThreshold, like: BoundedSums) -> None:
         self._mechanism = mechanism
         self._like = like
+        self._spend = Spend(mechanism.name, mechanism.loss)
         self.passes_left = mechanism.most
-        steps = math.ceil(mechanism.threshold / like.step)
-        self._noisy_threshold = steps + _draw(mechanism.threshold_scale(like))
+        self._noisy_threshold = mechanism.noisy_threshold(like, self._spend)
 
     def ask(self, sums: BoundedSums) -> Fraction | bool | None:
         """The noisy value of a sum that passes (or True where no values are given); None if it does not pass."""
@@ -119,14 +132,17 @@ class ThresholdSession:
             raise PrivacyError("this sum is on another grid or for another unit than the session was opened for.")
         if sums.linf_sensitivity > self._like.linf_sensitivity or (self._like.one_sided and not sums.one_sided):
             raise PrivacyError("this sum can change in more ways than those that the session was opened for.")
-        value = int(sums.values.reshape(-1)[0])
-        if value + _draw(self._mechanism.test_scale(self._like)) < self._noisy_threshold:
+        reply = observed(self._mechanism.test(sums, self._like, self._spend), lambda: self._reply(sums))
+        if reply is None:
             return None
         self.passes_left -= 1
+        return reply if reply is True else reply * sums.step
+
+    def _reply(self, sums: BoundedSums) -> int | None:
+        """The noisy value in grid steps, or True where no values are given; None if the sum does not pass."""
+        value = int(sums.values.reshape(-1)[0])
+        if value + int(discrete_laplace(1, self._mechanism.test_scale(self._like))[0]) < self._noisy_threshold:
+            return None
         if self._mechanism.epsilon_answers == 0:
             return True
-        return (value + _draw(self._mechanism.answer_scale(self._like))) * sums.step
-
-
-def _draw(scale: Fraction) -> int:
-    return int(np.asarray(discrete_laplace(1, scale))[0])
+        return value + int(discrete_laplace(1, self._mechanism.answer_scale(self._like))[0])

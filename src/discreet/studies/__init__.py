@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 
-from discreet.data.interactions import Interactions
-from discreet.data.tables import Table
-from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.studies.published import published
-from discreet.studies.report import Chart, Progress, StudyReport
+from discreet.studies.report import Progress, StudyReport
+from discreet.studies.study import Study, StudyData
 
-__all__ = ["KINDS", "STUDIES", "Chart", "StudyReport", "published", "study"]
+__all__ = ["STUDIES", "Study", "StudyReport", "published", "study", "study_named"]
 
-# Where each study lives; loaded when it is first asked for.
+# The class of each study; loaded when it is first asked for.
 STUDIES = {
-    "pncf": "discreet.studies.pncf:run",
-    "ppns": "discreet.studies.ppns:run",
-    "twins": "discreet.studies.twins:run",
-    "sampling": "discreet.studies.sampling:run",
-    "frontier": "discreet.studies.frontier:run",
-    "slope-one": "discreet.studies.slope_one:run",
-    "subsets": "discreet.studies.subsets:run",
-    "pritop": "discreet.studies.pritop:run",
-    "cim": "discreet.studies.cim:run",
+    "pncf": "discreet.studies.pncf:PNCFStudy",
+    "ppns": "discreet.studies.ppns:PPNSStudy",
+    "twins": "discreet.studies.twins:TwinsStudy",
+    "sampling": "discreet.studies.sampling:SamplingStudy",
+    "frontier": "discreet.studies.frontier:FrontierStudy",
+    "slope-one": "discreet.studies.slope_one:SlopeOneStudy",
+    "subsets": "discreet.studies.subsets:SubsetsStudy",
+    "pritop": "discreet.studies.pritop:PriTopStudy",
+    "cim": "discreet.studies.cim:CIMStudy",
 }
 
-# What a study runs on where that is not interactions. Its module has the built-in data: ``builtin(quick=…)``.
-KINDS: dict[str, type] = {"pritop": TagAssignments, "cim": Table}
+
+def study_named(name: str) -> Study:
+    """The study with a name, one of ``STUDIES``; its ``data_kind`` says what it runs on."""
+    if name not in STUDIES:
+        raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")
+    module, _, attribute = STUDIES[name].partition(":")
+    return getattr(import_module(module), attribute)()
 
 
 def study(
     name: str,
-    data: Interactions | TagAssignments | Table | None = None,
+    data: StudyData | None = None,
     *,
     seed: int = 0,
     quick: bool = False,
@@ -46,11 +48,11 @@ def study(
     name
         Which study: one of ``STUDIES``.
     data
-        What to run it on; the built-in films, or what takes their place for tags and tables, where there is nothing.
+        What to run it on: interactions, tag assignments or a table. Without data, built-in data are used.
     seed
         Draws the splits and the samples. Noise of the models themselves is fresh in every run.
     quick
-        A small version of everything, to see that it runs.
+        A small version of everything.
     progress
         Called with the share that is done, from 0 to 1, and what is being done.
 
@@ -67,18 +69,4 @@ def study(
         ...
     discreet.errors.UsageError: there is no study 'nothing'. Choose from: cim, frontier, pncf, ...
     """
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}.", remedy=f"Choose from: {', '.join(sorted(STUDIES))}.")
-    kind = KINDS.get(name, Interactions)
-    if data is not None and not isinstance(data, kind):
-        raise UsageError(f"the study {name} runs on {kind.__name__}, not on {type(data).__name__}.")
-    module, _, attribute = STUDIES[name].partition(":")
-    home = import_module(module)
-    run: Callable[..., StudyReport] = getattr(home, attribute)
-    if data is None and name in KINDS:
-        data = home.builtin(quick=quick)
-    elif data is None:
-        from discreet.data import synthetic
-
-        data = synthetic.films(seed=7)
-    return run(data, seed=seed, quick=quick, progress=progress)
+    return study_named(name).run(data, seed=seed, quick=quick, progress=progress)

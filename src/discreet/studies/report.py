@@ -1,10 +1,7 @@
-"""What a study found: tables, charts and a few paragraphs, to print, to read in a browser and to keep."""
+"""The report of a study: verdicts, tables and charts, to print, to open in a browser and to keep."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +9,25 @@ from typing import Any
 
 import polars as pl
 
-from discreet.errors import ReleaseError, UsageError
-from discreet.studies.cells import file_name, numeric, plain, readable, words
-from discreet.studies.charts import Chart
-from discreet.studies.page import Page, svg
+from discreet.errors import UsageError
+from discreet.reports import Chart, Page, ReportFolder, file_name, json_text, numeric, plain, readable, svg, words
+from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_TESTED
 
-__all__ = ["Chart", "Progress", "StudyReport"]
+__all__ = ["REPORT", "VERDICTS", "Progress", "StudyReport"]
 
 Progress = Callable[[float, str], None]
 """Told the share that is done, from 0 to 1, and what is being done."""
 
-PAGE, RECORD = "report.html", "report.json"
+
+def _files(record: Any) -> list[str]:
+    """The files of a report, given its record."""
+    tables = [f"tables/{file_name(heading)}.csv" for heading in record["tables"]]
+    return ["report.html", "tables/", "charts/", *tables, *(f"charts/{name}.svg" for name in record["charts"])]
+
+
+VERDICTS = "Verdicts"
+_COUNTED = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_TESTED: "not tested"}
+REPORT = ReportFolder("report", "report.json", _files)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +43,16 @@ class StudyReport:
     setting
         What it was run on and with, JSON-like.
     tables
-        Tables under their headings, in order.
+        Tables under their headings, in order. The verdicts on the claims come first.
     charts
         Charts, in order.
-    findings
-        What came out, in paragraphs; every number in them is from this run.
+    notes
+        What to know when reading the numbers.
 
     Examples
     --------
     >>> cups = {"Cups": pl.DataFrame({"cups": [3]})}
-    >>> report = StudyReport("tea", "Tea", "A book", {"seed": 1}, cups, (), ("Three cups.",))
+    >>> report = StudyReport("tea", "Tea", "A book", {"seed": 1}, cups, (), ("Cups are small.",))
     >>> report.to_dict()["tables"]
     {'Cups': [{'cups': 3}]}
     """
@@ -58,12 +63,26 @@ class StudyReport:
     setting: dict[str, Any]
     tables: dict[str, pl.DataFrame]
     charts: tuple[Chart, ...]
-    findings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for names in ([chart.name for chart in self.charts], [file_name(heading) for heading in self.tables]):
             if len(set(names)) < len(names):
                 raise UsageError(f"two tables or two charts of the study {self.name!r} have the same name.")
+
+    @property
+    def verdicts(self) -> pl.DataFrame | None:
+        """The claims of the publication, each with what was measured and a verdict; None if there are no claims."""
+        return self.tables.get(VERDICTS)
+
+    @property
+    def summary(self) -> str:
+        """How many claims hold, in one sentence."""
+        if self.verdicts is None:
+            return "No claims were published for this experiment."
+        counts = dict(self.verdicts["verdict"].value_counts().iter_rows())
+        said = ", ".join(f"{counts.get(name, 0)} {words}" for name, words in _COUNTED.items())
+        return f"Verdicts on {self.verdicts['claim'].n_unique()} claims, one for each case: {said}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it; what is not a number is null."""
@@ -72,7 +91,8 @@ class StudyReport:
             "title": self.title,
             "source": self.source,
             "setting": plain(self.setting),
-            "findings": list(self.findings),
+            "summary": self.summary,
+            "notes": list(self.notes),
             "tables": {heading: plain(table.to_dicts()) for heading, table in self.tables.items()},
             "charts": {chart.name: chart.to_dict() for chart in self.charts},
         }
@@ -87,45 +107,28 @@ class StudyReport:
         It is made aside and renamed, so that it is there whole or not at all. What is there already is replaced only if
         it is a report, and only if ``overwrite``.
         """
-        target = Path(folder)
-        if target.exists() and not overwrite:
-            raise ReleaseError(f"{target} is there already.", remedy="Choose another folder, or overwrite=True.")
-        if target.exists() and not (target / RECORD).is_file():
-            raise ReleaseError(f"{target} is there already and is no report.", remedy="Choose another folder.")
         pictures = {chart.name: svg(chart.altair()) for chart in self.charts}
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as aside:
-                made = Path(aside) / "report"
-                self._write(made, pictures)
-                if target.exists():
-                    target.rename(Path(aside) / "replaced")
-                shutil.move(made, target)
-        except OSError as error:
-            raise ReleaseError(f"cannot write {target}: {error.strerror or error}.") from error
-        return target
-
-    def _write(self, folder: Path, pictures: Mapping[str, str]) -> None:
-        for part in (folder, folder / "tables", folder / "charts"):
-            part.mkdir()
-        self._page(pictures).save(folder / PAGE)
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / RECORD).write_text(text + "\n", encoding="utf-8")
-        for heading, table in self.tables.items():
-            table.write_csv(folder / "tables" / f"{file_name(heading)}.csv")
-        for name, picture in pictures.items():
-            (folder / "charts" / f"{name}.svg").write_text(picture, encoding="utf-8")
+        contents = {"report.html": self._page(pictures).html(), "report.json": json_text(self.to_dict())}
+        contents |= {f"tables/{file_name(heading)}.csv": table.write_csv() for heading, table in self.tables.items()}
+        contents |= {f"charts/{name}.svg": picture for name, picture in pictures.items()}
+        return REPORT.save(folder, contents, overwrite=overwrite)
 
     def _page(self, pictures: Mapping[str, str]) -> Page:
         page = Page(self.title, self.source)
-        page.heading("What it shows")
-        for finding in self.findings:
-            page.text(finding)
-        for chart in self.charts:
-            page.picture(pictures[chart.name])
+        page.text(self.summary)
         for heading, table in self.tables.items():
+            if heading != VERDICTS and pictures:
+                page.heading("Charts")
+                for picture in pictures.values():
+                    page.picture(picture)
+                pictures = {}
             page.heading(heading)
-            page.table(table.columns, readable(table), numbers=numeric(table))
+            failed = [verdict == DOES_NOT_HOLD for verdict in table["verdict"]] if heading == VERDICTS else ()
+            page.table(table.columns, readable(table), numbers=numeric(table), bad=failed)
+        if self.notes:
+            page.heading("Notes")
+        for note in self.notes:
+            page.text(note)
         page.heading("Setting")
         page.table(["", "value"], [(name, words(value)) for name, value in self.setting.items()])
         return page

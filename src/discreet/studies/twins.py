@@ -12,7 +12,6 @@ University of Adelaide 2015, chapter 6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -20,125 +19,66 @@ import polars as pl
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.neighbors.twin_lists import Cosine, SimilarityLists
-from discreet.studies.published import published
-from discreet.studies.report import Chart, Progress, StudyReport
-from discreet.studies.twins_claims import FIGURES, claims_table, paragraphs
-from discreet.studies.twins_timing import CLAIM, KINDS, Axis, Case, largest_bins, measure, sets_in_vain
+from discreet.studies.study import Measurements, Settings, Steps, Study
+from discreet.studies.twins_timing import KINDS, METHODS, Axis, ListTimes, largest_bins, measure, sets_in_vain
 
-__all__ = ["run"]
+__all__ = ["CLAIM", "TwinsStudy", "measurements"]
+
+CLAIM = 125
+"""The factor that the thesis names, and one over its bound on the share of Set_0."""
+
+FIGURES: dict[Axis, str] = {"user": "6.2", "item": "6.4"}
+"""The figure of each axis; 6.3 and 6.5 are the same on other data."""
 
 SIMILARITIES: dict[Cosine, str] = {"cosine": "co-rated", "cosine_full": "full cosine"}
 
+Case = tuple[Axis, str, str]
+"""Axis, similarity and kind of newcomer."""
 
-@dataclass(frozen=True)
-class Plan:
-    """How much is measured.
 
-    Attributes
-    ----------
-    rows
-        Of more users (or items) so many are drawn: whole lists take 12·rows² bytes.
-    newcomers
-        How many equal ones come: 30 in the thesis.
-    trials
-        How often.
-    sets
-        Newcomers over whom the sizes of the sets are averaged.
+class TwinsStudy(Study):
+    """Times of the similarity lists of equal newcomers, as ratios to the full computation.
+
+    Of many users, or items, a part is drawn: whole lists take 12·rows² bytes.
     """
 
-    rows: int = 6_040
-    newcomers: int = 30
-    trials: int = 3
-    sets: int = 200
+    name = "twins"
 
-
-QUICK = Plan(rows=300, newcomers=30, trials=1, sets=20)
-
-
-def run(data: Interactions, *, seed: int = 0, quick: bool = False, progress: Progress | None = None) -> StudyReport:
-    """Measure the lists of equal newcomers.
-
-    Parameters
-    ----------
-    data
-        The records. Of more than 6,040 users, or items, so many are drawn.
-    seed
-        Draws them, and whom the newcomers copy.
-    quick
-        A few hundred users, one trial.
-    progress
-        Called with the share that is done and what was done.
-
-    Privacy
-    -------
-    None: the report is about the records themselves.
-
-    Notes
-    -----
-    Times are of this machine and this run, so only their ratios are shown.
-    """
-    if len(data) == 0:
-        raise UsageError("there are no records, so nobody has a similarity list.")
-    plan = QUICK if quick else Plan()
-    sides: dict[Axis, Interactions] = {axis: _side(data, axis, most=plan.rows, seed=seed) for axis in ("user", "item")}
-    cases, fullest = _measured(sides, plan, seed=seed, progress=progress)
-    return StudyReport(
-        name="twins",
-        title="Similarity lists of equal newcomers",
-        source=published("twins")["source"],
-        setting={
+    def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
+        if len(data) == 0:
+            raise UsageError("there are no records, so nobody has a similarity list.")
+        sides: dict[Axis, Interactions] = {axis: side_of(data, axis, most=settings.rows, seed=seed) for axis in FIGURES}
+        steps.expect(len(sides) * len(SIMILARITIES) * len(KINDS))
+        times: dict[Case, dict[str, ListTimes]] = {}
+        sets: list[dict[str, Any]] = []
+        bins: list[dict[str, Any]] = []
+        for axis, records in sides.items():
+            for similarity, name in SIMILARITIES.items():
+                lists, n = SimilarityLists(records, similarity=similarity), records.n_users
+                shares = largest_bins(lists)
+                share = {"mean share": float(shares.mean()), "largest share": float(shares.max())}
+                bins.append({"axis": axis, "similarity": name, **share, "claimed at most": 1 / CLAIM})
+                # All sets before anybody comes: sybils that are there already would be found in them.
+                for kind, make in KINDS.items():
+                    vain = sets_in_vain(lists, make, n_targets=n, newcomers=settings.sets, seed=seed)
+                    of = {"axis": axis, "similarity": name, "new": kind}
+                    sets += [of | sizes | {f"1/{CLAIM} of all": n / CLAIM} for sizes in vain]
+                for kind, make in KINDS.items():
+                    newcomers = {"newcomers": settings.newcomers, "trials": settings.trials, "seed": seed}
+                    times[axis, name, kind] = measure(lists, make, n_targets=n, **newcomers)
+                    steps.done(f"{axis}s, {name}, {kind}")
+        setting = {
             "data": data.name or repr(data),
             "users": sides["user"].n_users,
             "items": sides["item"].n_users,
             "seed": seed,
-            "newcomers": plan.newcomers,
-            "trials": plan.trials,
-        },
-        tables={
-            "Claims of the text": claims_table(cases, fullest, newcomers=plan.newcomers),
-            "Figures 6.2 to 6.5: times as fast as the full computation": _speed_ups(cases, plan),
-            "Candidates that TwinSearch compares in vain": _sets(cases),
-            "Fullest bin of width 0.01 of a similarity list": fullest,
-        },
-        charts=tuple(_chart(cases, axis, plan) for axis in sides),
-        findings=tuple(paragraphs(cases, fullest, newcomers=plan.newcomers)),
-    )
+            "newcomers": settings.newcomers,
+            "trials": settings.trials,
+        }
+        return measurements(setting, times, pl.DataFrame(sets), pl.DataFrame(bins))
 
 
-def _measured(
-    sides: dict[Axis, Interactions], plan: Plan, *, seed: int, progress: Progress | None
-) -> tuple[list[Case], pl.DataFrame]:
-    """Times and sets of every case, and the fullest bins of the lists before anybody new came."""
-    cases: list[Case] = []
-    bins: list[dict[str, Any]] = []
-    for axis, records in sides.items():
-        for similarity, name in SIMILARITIES.items():
-            lists = SimilarityLists(records, similarity=similarity)
-            shares = largest_bins(lists)
-            bins.append(
-                {
-                    "axis": axis,
-                    "similarity": name,
-                    "mean share": float(shares.mean()),
-                    "largest share": float(shares.max()),
-                    "claimed at most": 1 / CLAIM,
-                }
-            )
-            n = records.n_users
-            # All sets before anybody comes: sybils that are there already would be found in them.
-            sets = {
-                kind: sets_in_vain(lists, make, n_targets=n, newcomers=plan.sets, seed=seed)
-                for kind, make in KINDS.items()
-            }
-            for kind, make in KINDS.items():
-                measured = measure(lists, make, n_targets=n, newcomers=plan.newcomers, trials=plan.trials, seed=seed)
-                cases.append(Case(axis, name, kind, n, measured, sets[kind]))
-                if progress is not None:
-                    progress(len(cases) / (len(sides) * len(SIMILARITIES) * len(KINDS)), f"{axis}s, {name}, {kind}")
-    return cases, pl.DataFrame(bins)
-
-
-def _side(data: Interactions, axis: Axis, *, most: int, seed: int) -> Interactions:
+def side_of(data: Interactions, axis: Axis, *, most: int, seed: int) -> Interactions:
     """The records with users, or items, as rows; those without any record are no rows."""
     row, column = (data.user, data.item) if axis == "user" else (data.item, data.user)
     columns: dict[str, Any] = {"user_id": row, "item_id": column}
@@ -148,63 +88,35 @@ def _side(data: Interactions, axis: Axis, *, most: int, seed: int) -> Interactio
     return records.sample_users(most, seed=seed) if records.n_users > most else records
 
 
-# Tables and charts
-
-
-def _speed_ups(cases: list[Case], plan: Plan) -> pl.DataFrame:
-    rows = [
-        case.names
-        | {
-            "method": method,
-            "first": case.speed_up(method, 1),
-            "later": case.hit(method),
-            f"{plan.newcomers} equal": case.speed_up(method, plan.newcomers),
-            "over by column": case.speed_up(method, plan.newcomers, over="full, by column"),
-        }
-        for case in cases
-        for method in case.measured
-        if method != "full"
-    ]
-    return pl.DataFrame(rows)
-
-
-def _sets(cases: list[Case]) -> pl.DataFrame:
-    rows = [
-        case.names
-        | {
-            "probes": probes,
-            "mean Set_i": sizes.each,
-            "mean Set_0": sizes.common,
-            "largest Set_0": sizes.largest,
-            f"1/{CLAIM} of all": case.rows / CLAIM,
-        }
-        for case in cases
-        for probes, sizes in case.sets.items()
-    ]
-    return pl.DataFrame(rows)
-
-
-def _chart(cases: list[Case], axis: Axis, plan: Plan) -> Chart:
-    number = FIGURES[axis]
-    points = [
-        {
-            "panel": f"{case.similarity}, {case.kind}",
-            "method": method,
-            "equal newcomers": count,
-            "times as fast": case.speed_up(method, count),
-        }
-        for case in cases
-        if case.axis == axis
-        for method in case.measured
-        for count in range(1, plan.newcomers + 1)
-    ]
-    return Chart(
-        f"figure-{number.replace('.', '-')}",
-        f"Figure {number}: {axis}-based, times as fast as the full computation",
-        pl.DataFrame(points),
-        x="equal newcomers",
-        y="times as fast",
-        series="method",
-        panel="panel",
-        log_y=True,
-    )
+def measurements(
+    setting: dict[str, Any], times: dict[Case, dict[str, ListTimes]], sets: pl.DataFrame, bins: pl.DataFrame
+) -> Measurements:
+    """Ratios of the measured times: how many times as fast as the full computation."""
+    newcomers, speed, curves = setting["newcomers"], [], []
+    for (axis, similarity, kind), of in times.items():
+        full, by_column, case = of["full"], of["full, by column"], {"axis": axis, "similarity": similarity, "new": kind}
+        for method in METHODS:
+            here = of[method]
+            speed.append(
+                case
+                | {
+                    "method": method,
+                    "first": full.all_lists(1) / here.all_lists(1),
+                    "later": full.later_lists / here.later_lists,
+                    "all equal": full.all_lists(newcomers) / here.all_lists(newcomers),
+                    "over by column": by_column.all_lists(newcomers) / here.all_lists(newcomers),
+                }
+            )
+            curves += [
+                {
+                    "axis": axis,
+                    "figure": FIGURES[axis].replace(".", "-"),
+                    "panel": f"{similarity}, {kind}",
+                    "method": method,
+                    "equal newcomers": count,
+                    "times as fast": full.all_lists(count) / here.all_lists(count),
+                }
+                for count in range(1, newcomers + 1)
+            ]
+    tables = {"speed": pl.DataFrame(speed), "curves": pl.DataFrame(curves), "sets": sets, "bins": bins}
+    return Measurements(setting, tables, labels={"newcomers": newcomers})

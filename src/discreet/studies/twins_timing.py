@@ -22,24 +22,20 @@ from discreet.neighbors.twin_lists import Profile, SimilarityLists
 from discreet.neighbors.twins import FullComputation, HashedTwins, ListBuilder, TwinSearch
 
 __all__ = [
-    "CLAIM",
     "KINDS",
     "KNOWN",
     "METHODS",
     "Axis",
-    "Case",
-    "Measured",
+    "ListTimes",
     "changed",
     "largest_bins",
     "measure",
+    "sets_in_vain",
     "sybil",
 ]
 
 KNOWN = 8
 """Ratings that a sybil copies."""
-
-CLAIM = 125
-"""The factor that the thesis names, and one over its bound on the share of Set_0."""
 
 BIN = 0.01
 """Width of the sub-lists that the bound is derived from."""
@@ -65,7 +61,7 @@ def sybil(whole: Profile, generator: np.random.Generator) -> Profile:
 
 
 def changed(whole: Profile, generator: np.random.Generator) -> Profile:
-    """All ratings of somebody, one of them changed, so that the first newcomer has no twin yet."""
+    """All ratings of somebody, one of them changed, so that the first newcomer has no duplicate yet."""
     ratings = whole.ratings.copy()
     place = generator.integers(ratings.size)
     ratings[place] += 1.0 if ratings[place] < 3.0 else -1.0
@@ -75,63 +71,27 @@ def changed(whole: Profile, generator: np.random.Generator) -> Profile:
 KINDS: dict[str, NewProfile] = {f"{KNOWN} ratings of another": sybil, "all of another, one changed": changed}
 
 
-@dataclass(frozen=True)
-class SetSizes:
-    """Whom TwinSearch compares with newcomers who have no twin, all of them in vain.
-
-    Attributes
-    ----------
-    each, common
-        Mean sizes of Set_i and of Set_0.
-    largest
-        The largest Set_0.
-    """
-
-    each: float
-    common: float
-    largest: int
-
-
 @dataclass
-class Measured:
+class ListTimes:
     """CPU seconds of one method, over all trials: for the first of the equal newcomers, and for the others."""
 
     first: list[float] = field(default_factory=list)
     later: list[float] = field(default_factory=list)
 
     def all_lists(self, newcomers: int) -> float:
-        """Seconds for the lists of so many equal newcomers, from medians: a busy machine moves means."""
-        return float(np.median(self.first) + (newcomers - 1) * np.median(self.later))
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What was measured of one axis, similarity and kind of newcomer: times by method, sets by number of probes."""
-
-    axis: Axis
-    similarity: str
-    kind: str
-    rows: int
-    measured: dict[str, Measured]
-    sets: dict[int, SetSizes]
+        """Seconds for the lists of a number of equal newcomers, from medians: a busy machine changes means."""
+        return float(np.median(self.first) + (newcomers - 1) * self.later_lists)
 
     @property
-    def names(self) -> dict[str, str]:
-        return {"axis": self.axis, "similarity": self.similarity, "new": self.kind}
-
-    def speed_up(self, method: str, newcomers: int, *, over: str = "full") -> float:
-        """How many times as fast as another method, for the lists of so many equal newcomers."""
-        return self.measured[over].all_lists(newcomers) / self.measured[method].all_lists(newcomers)
-
-    def hit(self, method: str) -> float:
-        """How many times as fast as the full computation once there is a twin."""
-        return float(np.median(self.measured["full"].later) / np.median(self.measured[method].later))
+    def later_lists(self) -> float:
+        """Seconds for one list once there is an equal one."""
+        return float(np.median(self.later))
 
 
 def sets_in_vain(
     lists: SimilarityLists, make: NewProfile, *, n_targets: int, newcomers: int, seed: int
-) -> dict[int, SetSizes]:
-    """Sizes of the sets of TwinSearch by the number of its probes; nobody is added.
+) -> list[dict[str, float]]:
+    """Sizes of the sets that TwinSearch compares with newcomers who have no duplicate, by the number of its probes.
 
     Parameters
     ----------
@@ -140,26 +100,32 @@ def sets_in_vain(
     make
         What a newcomer has, given somebody who is there.
     n_targets
-        Newcomers copy one of the first so many rows.
+        Newcomers copy one of the first rows, of this number.
     newcomers
-        Over how many the mean is taken.
+        How many newcomers the mean is over.
     seed
         Draws whom they copy.
     """
     generator = np.random.default_rng(seed)
-    found = {}
+    found = []
     for probes in PROBES:
         search = TwinSearch(probes)
         sets = [search.candidates(lists, _new(lists, make, n_targets, generator)) for _ in range(newcomers)]
         common = [each.common.size for each in sets]
-        sizes = float(np.mean([np.mean(each.sizes) for each in sets]))
-        found[probes] = SetSizes(sizes, float(np.mean(common)), max(common))
+        found.append(
+            {
+                "probes": probes,
+                "mean Set_i": float(np.mean([np.mean(each.sizes) for each in sets])),
+                "mean Set_0": float(np.mean(common)),
+                "largest Set_0": max(common),
+            }
+        )
     return found
 
 
 def measure(
     lists: SimilarityLists, make: NewProfile, *, n_targets: int, newcomers: int, trials: int, seed: int
-) -> dict[str, Measured]:
+) -> dict[str, ListTimes]:
     """Let every method build the lists of equal newcomers.
 
     Parameters
@@ -169,14 +135,14 @@ def measure(
     make
         What a newcomer has, given somebody who is there.
     n_targets
-        Newcomers copy one of the first so many rows.
+        Newcomers copy one of the first rows, of this number.
     newcomers, trials
         How many equal ones come, and how often.
     seed
         Draws whom they copy.
     """
     generator = np.random.default_rng(seed)
-    measured = {name: Measured() for name in METHODS}
+    measured = {name: ListTimes() for name in METHODS}
     for _ in range(trials):
         for name, builder in METHODS.items():
             _come(lists, builder(), _new(lists, make, n_targets, generator), newcomers, measured[name])
@@ -187,7 +153,7 @@ def _new(lists: SimilarityLists, make: NewProfile, n_targets: int, generator: np
     return make(lists.profile(int(generator.integers(n_targets))), generator)
 
 
-def _come(lists: SimilarityLists, builder: ListBuilder, profile: Profile, newcomers: int, into: Measured) -> None:
+def _come(lists: SimilarityLists, builder: ListBuilder, profile: Profile, newcomers: int, into: ListTimes) -> None:
     """Equal newcomers come one after the other; every list is checked against the full computation."""
     builder.build(lists, lists.profile(0))  # compiles, shuffles the deck, fills the dictionary
     for number in range(newcomers):

@@ -1,7 +1,7 @@
-"""What a private top-k set costs: by what a neighboring step changes in a score row, and by how the set is drawn.
+"""The privacy loss of a private top-k set, by how neighboring score rows differ and by how the set is drawn.
 
-Scores lie in a public range. A **slope** is what a score is multiplied with, for the whole range: the best possible
-item is e^slope times as likely as the worst. Everything here is in these terms, so that no range enters twice.
+Scores lie in a public range, and every formula here is in units of that range. The **slope** is the factor of a score
+in the exponent: the best possible item is e^slope times as likely as the worst.
 """
 
 from __future__ import annotations
@@ -11,30 +11,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
-import polars as pl
-
 from discreet.errors import UsageError
 from discreet.privacy.losses import Concentrated, Pure
 from discreet.privacy.numbers import Rational, as_positive
 
-__all__ = ["RowChange", "Sampler", "accounting_table", "concentrated_loss", "pure_loss", "slope_for"]
+__all__ = ["RowChange", "Sampler", "concentrated_loss", "pure_loss", "slope_for"]
 
 Sampler = Literal["subset", "gumbel", "permute-and-flip"]
-"""A set at once; k exponential mechanisms in one shot; k rounds of permute-and-flip."""
+"""One draw of a whole set; k exponential mechanisms in one shot; k rounds of permute-and-flip."""
 
 SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 
 
 @dataclass(frozen=True)
 class RowChange:
-    """What one neighboring step changes in a row of scores.
+    """How the score rows of neighboring datasets differ.
 
     Parameters
     ----------
     entries
-        At most so many scores change, each anywhere within the range; None: all of them may.
+        The largest number of scores that differ, each by up to the whole range; None for all of them.
     one_way
-        Whether all scores that change rise, or all fall.
+        Whether all scores that differ rise, or all fall.
 
     Examples
     --------
@@ -47,7 +45,7 @@ class RowChange:
 
     def __post_init__(self) -> None:
         if self.entries is not None and (isinstance(self.entries, bool) or self.entries < 1):
-            raise UsageError(f"a change of {self.entries!r} entries?", remedy="Take a whole number from 1, or None.")
+            raise UsageError(f"entries must be a whole number, at least 1, or None, got {self.entries!r}.")
 
     @classmethod
     def of(cls, given: RowChange | str | int) -> RowChange:
@@ -68,15 +66,15 @@ class RowChange:
         return which + (", one way" if self.one_way else "")
 
     def apart(self, k: int, size: int) -> int:
-        """How far apart a step can move the totals of two sets of k of ``size`` items, in ranges."""
+        """The largest change of the difference of the totals of two sets of k of ``size`` items, in ranges."""
         both = exchangeable(k, size) * (1 if self.one_way else 2)
         return min(both, size if self.entries is None else self.entries)
 
 
 def exchangeable(k: int, size: int) -> int:
-    """κ: how many items a set of k can have that another one has not; 1 where there is only one set."""
+    """κ: the largest number of items that one set of k has and another has not; 1 where there is only one set."""
     if not 1 <= k <= size:
-        raise UsageError(f"{k} of {size} items?")
+        raise UsageError(f"k must be between 1 and the number of items ({size:,}), got {k}.")
     return max(1, min(k, size - k))
 
 
@@ -91,10 +89,11 @@ def pure_loss(slope: Fraction, *, k: int, size: int, change: RowChange, sampler:
 def concentrated_loss(
     slope: Fraction, *, k: int, size: int, change: RowChange, sampler: Sampler = "subset"
 ) -> Concentrated:
-    """ρ of zCDP of the same.
+    """ρ (zCDP) of the same set.
 
-    Subset: the least of ε²/8, κ·(slope·w)²/8 and min(κ, t)·slope²/2, with w for how far apart two single scores move
-    and t for how many do. Gumbel: k·(slope·w)²/8. Permute-and-flip, whose range is not bounded: k·(slope·w)²/2.
+    Subset: the smallest of ε²/8, κ·(slope·w)²/8 and min(κ, t)·slope²/2, where w is the largest change of the difference
+    of two single scores and t the number of scores that differ. Gumbel: k·(slope·w)²/8. Permute-and-flip, which has no
+    bounded range: k·(slope·w)²/2.
     Proofs: ``docs/proofs/selection.md``, Theorems 2 to 4, 9 and 10.
     """
     _check(sampler)
@@ -117,7 +116,7 @@ def slope_for(
     epsilon: Rational | None = None,
     rho: Rational | None = None,
 ) -> Fraction:
-    """The slope that a budget buys: exactly for ε, rounded down for ρ.
+    """The slope for a budget: exact for ε, rounded down for ρ.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def slope_for(
     Fraction(1, 10)
     """
     if (epsilon is None) == (rho is None):
-        raise UsageError("a budget is either an epsilon or a rho.")
+        raise UsageError("give either epsilon or rho.")
     if epsilon is not None:
         return (
             as_positive(epsilon, "epsilon")
@@ -136,39 +135,6 @@ def slope_for(
     of_one = concentrated_loss(Fraction(1), k=k, size=size, change=change, sampler=sampler).rho
     squared = as_positive(rho if rho is not None else 0, "rho") / of_one
     return Fraction(math.isqrt(math.floor(squared * 4**64)), 2**64)
-
-
-def accounting_table(k: int, size: int, *, entries: int | None = None) -> pl.DataFrame:
-    """What each way of drawing costs for each kind of change, at slope 1; and the slope that ε = 1 and ρ = 1/2 buy.
-
-    Parameters
-    ----------
-    k, size
-        How many of how many.
-    entries
-        Besides one score and all of them, a row for so many.
-
-    Examples
-    --------
-    >>> accounting_table(10, 1000).select("change", "sampler", "epsilon", "rho").head(2).rows()
-    [('one score', 'subset', 1.0, 0.125), ('one score', 'gumbel', 10.0, 1.25)]
-    """
-    changes = [RowChange(1), *([RowChange(entries)] if entries else []), RowChange(), RowChange(one_way=True)]
-    rows = []
-    for change in changes:
-        for sampler in SAMPLERS:
-            how = {"k": k, "size": size, "change": change, "sampler": sampler}
-            rows.append(
-                {
-                    "change": str(change),
-                    "sampler": sampler,
-                    "epsilon": float(pure_loss(Fraction(1), **how).epsilon),
-                    "rho": float(concentrated_loss(Fraction(1), **how).rho),
-                    "slope of ε = 1": float(slope_for(**how, epsilon=1)),
-                    "slope of ρ = 1/2": float(slope_for(**how, rho="1/2")),
-                }
-            )
-    return pl.DataFrame(rows)
 
 
 def _check(sampler: str) -> None:

@@ -1,4 +1,4 @@
-"""The birth-death chain that is said to draw a private top-k set: as published, with its exact laws.
+"""The birth-death chain that was published for drawing a private top-k set, with its exact distributions.
 
 References
 ----------
@@ -17,57 +17,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.neighbors.selection.draws import uniforms
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.published_draws import uniforms
 from discreet.privacy.units import Unit
 from discreet.subsets.states import States, all_states, window_states
 
 __all__ = ["BirthDeathChain", "Uniforms"]
 
 Uniforms = Callable[[int], NDArray[np.float64]]
-"""Gives so many independent numbers between 0 and 1."""
+"""Returns a given number of independent numbers between 0 and 1."""
 
 AT_ONCE = 2**20
 DIRECT_WORK = 10**9
-"""Steps × states up to which laws are computed step by step; beyond that from the spectrum of the chain."""
+"""Steps × states up to which distributions are computed step by step; beyond, from the spectrum of the chain."""
 
 
 @dataclass(frozen=True)
 class BirthDeathChain:
-    """k items of a completed row by a chain that goes up and down a list of sets, one place at a time.
+    """k items of a completed row, by a chain that moves up and down a list of sets, one place at a time.
 
     Parameters
     ----------
     k
-        How many items.
+        Number of items.
     epsilon
-        What the paper calls epsilon: rates of the chain are (φ′/φ)^(ε/2), with φ = exp(Σ ratings/U_r) (eq. 31).
+        The epsilon of the paper: rates of the chain are (φ′/φ)^(ε/2), with φ = exp(Σ ratings/U_r) (eq. 31).
     top_rating
         U_r, the largest possible rating.
     time_step
         Δt: a move has probability rate·Δt (eq. 34). The paper takes 1/20, and 10⁻⁸ where ε = 100.
     steps
-        How many steps are made before the set is read.
+        Number of steps before the set is read.
     left, right
-        The windows N₁ and N₂ of the list of sets; None for both makes the list of *all* sets, for short rows.
+        The windows N₁ and N₂ of the list of sets; None for both lists *all* sets, for short rows.
     strict
-        Whether a time step is refused with which a state would be left with a probability above 1 (eq. 36). Otherwise
-        a run leaves such a state at every step, in the right proportions; there is no law for that.
+        Whether to refuse a time step for which the probability of leaving a state is above 1 (eq. 36). Otherwise a run
+        leaves such a state at every step, in the right proportions; no exact distribution is given for that.
 
     Privacy
     -------
-    REFUTED. ε for one entry of the row was claimed. (1) The list of sets is made around the true top-k: sets that can
-    come out of one row cannot come out of its neighbor. (2) From the true top-k, n steps reach n sets: even on the list
-    of all sets the loss is infinite at first and far above ε for long. Numbers: ``tests/refutations/test_subsets.py``.
-    The proved counterpart is :class:`~discreet.subsets.KSubset`.
+    REFUTED. The paper claims ε for one entry of the row. (1) The list of sets depends on the true top-k: some sets are
+    possible for one row and impossible for its neighbor. (2) From the true top-k, n steps reach only n sets: even on
+    the list of all sets the loss is infinite at first and stays far above ε for many steps. Numbers:
+    ``tests/refutations/test_subsets.py``. The proved alternative is :class:`~discreet.subsets.KSubset`.
 
     Notes
     -----
-    The index formulas of section 4.4 are broken as printed; the sets are those that its text describes
-    (:func:`~discreet.subsets.states.swap`). The law that the chain tends to is φ^ε (eq. 32), not the φ^(ε/2) of eq. 28.
+    The index formulas of section 4.4 are wrong as printed; the sets are those that its text describes
+    (:func:`~discreet.subsets.states.swap`). The limit of the chain is φ^ε (eq. 32), not the φ^(ε/2) of eq. 28.
 
     Examples
     --------
@@ -88,10 +88,10 @@ class BirthDeathChain:
     name: ClassVar[str] = "birth-death chain"
 
     def guarantee(self) -> Guarantee:
-        """What was claimed, and what became of it."""
+        """The published claim, and its standing."""
         return Guarantee(
             loss=Pure(as_positive(self.epsilon, "epsilon")),
-            unit=Unit("record", "value"),
+            unit=Unit("score", "value"),
             standing=Standing.REFUTED,
             basis=(
                 "sets of probability 0 get 0.18, or 0.87 in all, when one entry changes; a chain of finite length "
@@ -108,10 +108,10 @@ class BirthDeathChain:
             return all_states(row, self.k)
         return window_states(row, self.k, self.left, self.right)
 
-    # Laws
+    # Distributions
 
     def law(self, ratings: NDArray[np.float64], *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
-        """The law that the chain tends to: φ^(ε·exponent) over its sets. exponent = 1/2 is the law of eq. 28."""
+        """The limit distribution of the chain: φ^(ε·exponent) over its sets. exponent = 1/2 is that of eq. 28."""
         states = self.states(ratings)
         return dict(zip(states.sets(), self.limit(states, exponent=exponent).tolist(), strict=True))
 
@@ -120,13 +120,13 @@ class BirthDeathChain:
         return _softmax(exponent * self._slope * states.totals)
 
     def law_after(self, states: States, steps: int | None = None) -> NDArray[np.float64]:
-        """The law of the set that is read after so many steps, exactly."""
+        """The exact distribution of the set after a number of steps."""
         return self.laws_after(states, [self.steps if steps is None else steps])[0]
 
     def laws_after(self, states: States, steps: Sequence[int]) -> list[NDArray[np.float64]]:
         """The same for several numbers of steps."""
         if any(n < 0 for n in steps):
-            raise UsageError(f"a chain makes no {min(steps)} steps.")
+            raise UsageError(f"steps must be at least 0, got {min(steps)}.")
         up, down = self.moves(states)
         spectrum = None
         laws = []
@@ -151,7 +151,7 @@ class BirthDeathChain:
 
     def _log_moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not self.time_step > 0:
-            raise UsageError(f"a time step of {self.time_step}?", remedy="Take a number above 0, such as 1/20.")
+            raise UsageError(f"time_step must be above 0, for example 1/20, got {self.time_step}.")
         change = self._slope / 2 * np.diff(states.totals)
         up, down = np.full(len(states), -np.inf), np.full(len(states), -np.inf)
         up[:-1], down[1:] = change + math.log(self.time_step), math.log(self.time_step) - change
@@ -177,7 +177,7 @@ class BirthDeathChain:
     def occupation(
         self, states: States, *, steps: int | None = None, source: Uniforms | None = None
     ) -> NDArray[np.int64]:
-        """How often one run is in each state: the sampled law of Figure 4."""
+        """How often one run is in each state: the sampled distribution of Figure 4."""
         return self._run(states, self.steps if steps is None else steps, source)[1]
 
     def _run(self, states: States, steps: int, source: Uniforms | None) -> tuple[int, NDArray[np.int64]]:
@@ -193,9 +193,9 @@ class BirthDeathChain:
 
     @property
     def _slope(self) -> float:
-        """What a total of ratings is multiplied with: ε/U_r."""
+        """The factor of a total of ratings: ε/U_r."""
         if not self.top_rating > 0:
-            raise UsageError(f"a largest rating of {self.top_rating}?")
+            raise UsageError(f"top_rating must be above 0, got {self.top_rating}.")
         return float(as_positive(self.epsilon, "epsilon")) / self.top_rating
 
 
@@ -215,10 +215,10 @@ def _step_by_step(up: NDArray[np.float64], down: NDArray[np.float64], steps: int
 
 @dataclass(frozen=True, eq=False)
 class _Spectrum:
-    """Laws after many steps from state 0: a chain in balance is a symmetric matrix in another guise.
+    """Distributions after many steps from state 0: a reversible chain is similar to a symmetric matrix.
 
-    With D = diag(√π), D·P·D⁻¹ is symmetric and tridiagonal. The first state is the likeliest of all, so that no entry
-    of a result is multiplied with more than 1.
+    With D = diag(√π), D·P·D⁻¹ is symmetric and tridiagonal. The first state is the most likely one, so that no
+    entry of a result is multiplied with more than 1.
     """
 
     values: NDArray[np.float64]

@@ -17,7 +17,7 @@ def walk(
     visits: NDArray[np.int64],
     state: int,
 ) -> int:
-    """One step for each uniform number, counting where the chain is after it; the state it ends in."""
+    """One step for each uniform number, counting visits to states; returns the last state."""
     for i in range(uniforms.size):
         u = uniforms[i]
         if u < up[state]:
@@ -30,7 +30,7 @@ def walk(
 
 @njit(cache=True)
 def evolve(up: NDArray[np.float64], down: NDArray[np.float64], law: NDArray[np.float64], steps: int) -> None:
-    """The law of the state after so many steps from state 0, in place; only what can be reached is computed."""
+    """The distribution of the state after a number of steps from state 0, in place."""
     size = law.size
     for step in range(steps):
         most = min(step + 2, size)

@@ -1,4 +1,4 @@
-"""Laws of sets, compared and summed up: for tables and studies, in floating point. Nothing is drawn from these."""
+"""Distances between distributions of sets, for studies, in floating point. Nothing is drawn from these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def total_variation(first: Array, second: Array) -> float:
-    """The largest difference of the probabilities of an event.
+    """The largest difference of the probabilities of any event.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def total_variation(first: Array, second: Array) -> float:
 
 
 def relative_entropy(exact: Array, other: Array) -> float:
-    """KL(exact ‖ other), in nats: infinite where the other law misses what the exact one has.
+    """KL(exact ‖ other), in nats: infinite where the other distribution lacks a possible outcome of the exact one.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def relative_entropy(exact: Array, other: Array) -> float:
 
 
 def inclusion_probabilities(exponents: Array, k: int) -> Array:
-    """Users × items: how likely each item is in a set S drawn with P(S) ∝ exp(Σ exponents) over all sets of k.
+    """Users × items: the probability that each item is in a set S of k drawn with P(S) ∝ exp(Σ exponents).
 
     Examples
     --------
@@ -49,10 +49,10 @@ def inclusion_probabilities(exponents: Array, k: int) -> Array:
     """
     users, size = exponents.shape
     if not 1 <= k <= size:
-        raise UsageError(f"{k} of {size} items?")
+        raise UsageError(f"k must be between 1 and the number of items ({size:,}), got {k}.")
     table = _log_symmetric(exponents, k)
     found = np.empty((users, size))
-    # How likely it is that q are still to be found among the first m.
+    # The probability that q of the items are among the first m.
     sought = np.zeros((users, k + 1))
     sought[:, k] = 1.0
     for m in range(size, 0, -1):

@@ -1,7 +1,7 @@
-"""Lists that may be seen by others: on a shared screen, over a shoulder, in the log of a page.
+"""Recommendations that other people may see: on a shared screen, over a shoulder, in the log of a page.
 
-A private model protects everybody's records from everybody *else*. What it recommends to a person is made from that
-person's own records, and whoever sees the list learns about them. Here the list itself is drawn privately.
+A private model protects each person's records from all others. Its recommendations for a person are computed from that
+person's own records, so those who see the list learn about them. Here the list itself is drawn privately.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import PrivacyError, UsageError
+from discreet.models.recommender import Recommender
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
@@ -24,35 +25,54 @@ from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.release import Release
 from discreet.privacy.selection import noisy_order
 from discreet.privacy.units import Unit
-from discreet.recommender import Recommender
 from discreet.subsets.accounting import Sampler
 from discreet.subsets.samplers import RowSampler, sampler_class
 from discreet.subsets.score_rows import ScoreRows
-from discreet.subsets.training import Training
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["Order", "Protects", "ScreenList", "ScreenLists"]
+__all__ = ["Order", "Protects", "ScreenList", "ScreenLists", "recommend_privately"]
 
 Protects = Literal["row", "entry"]
 Order = Literal["random", "list", "drawn"] | Mapping[Any, float]
 
 KIND = "screen-list"
 
+_LOCK = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What changes when a model is fitted again or gets other records.
+
+    All of it is public, unlike scores: drawing a new list because *scores* changed would reveal that they did.
+    """
+
+    parts: tuple[Any, ...]
+    config: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: Recommender) -> _Fitted:
+        parts = tuple(getattr(model, name, None) for name in ("items_", "guarantee_", "records_", "release_"))
+        return cls(parts, model.parameters)
+
+    def same(self, other: _Fitted) -> bool:
+        return all(a is b for a, b in zip(self.parts, other.parts, strict=True)) and self.config == other.config
+
 
 @dataclass(frozen=True, eq=False)
 class ScreenList:
-    """One person's items, and the two promises that they are shown under.
+    """The list of one person, with the guarantees of the list and of the model.
 
     Attributes
     ----------
     items : polars.DataFrame
-        item_id and place (from 1). Places say nothing about scores that the items themselves do not.
+        item_id and place (from 1). The order reveals nothing about scores beyond the items themselves.
     onlookers : Guarantee
-        What is promised to the person about those who see the list.
+        The guarantee for the person against those who see the list.
     model : Guarantee or None
-        What the model promises to everybody; None where it promises nothing.
+        The guarantee of the model for everybody; None where it has none.
     release : Release
         The list with its guarantee and parameters.
     """
@@ -63,67 +83,71 @@ class ScreenList:
     release: Release
 
     def together(self, delta: Rational = "1e-6") -> Guarantee | None:
-        """The promise about one's own records against those who see the list *and* what the model released.
+        """The guarantee for the person against those who see the list *and* the release of the model.
 
-        Stated at this δ, unless both are pure. None where the model promises nothing, or something for another unit.
+        Stated at this δ, unless both are pure. None where nothing is proved about both together: the model has no
+        proved guarantee for the same unit, or the list protects one score.
         """
-        if self.model is None or self.model.unit != self.onlookers.unit:
+        if self.model is None or self.onlookers.unit.what == "score" or self.model.unit != self.onlookers.unit:
             return None
-        # (ε, δ) and ε add up; as zCDP a pure ε would count for ε²/2, which is much where it is large.
+        if self.model.standing is not Standing.PROVED:
+            return None
+        # (ε, δ) and ε add up; as zCDP a pure ε would count as ε²/2, which is worse for large ε.
         of_model = self.model if isinstance(self.model.loss, Pure) else self.model.at_delta(delta)
         return of_model.compose(self.onlookers)
 
     @property
     def statement(self) -> str:
-        """Both promises in words."""
-        of_model = "nothing is promised; what others did goes into this list." if self.model is None else self.model
-        return f"The model: {of_model}\nThis list, against whoever sees it: {self.onlookers}"
+        """Both guarantees in words."""
+        of_model = "no guarantee; this list depends on the records of others." if self.model is None else self.model
+        return f"The model: {of_model}\nThis list, against those who see it: {self.onlookers}"
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenLists:
-    """Lists of one training of a model, each drawn once and kept.
+    """Private lists from one fitted model, each drawn once and kept.
 
     Parameters
     ----------
     model
         Fitted, with its records.
     k
-        How many items.
+        Number of items.
     epsilon
         The budget of one person's list.
     protects
-        "row" (the default): everything that the person did. "entry": a single score of the person's completed row, as
-        in the paper. That is much less: one rating moves all scores of a row.
+        "row" (the default): all records of the person. "entry": a single score of the person's completed row, as in the
+        paper. That does not protect records: one rating changes all scores of a row. No ledger is charged for it, and
+        ``together()`` is None.
     sampler
         "subset", "gumbel" or "permute-and-flip".
     score_range
         The public range of scores. By default predicted ratings are used, in the range of their scale; with a range
-        given, the scores that ``recommend`` goes by.
+        given, the scores of ``recommend``.
     items
-        A public list to draw from; the whole catalog by default. A short list gives better ones.
+        A public list to draw from; the whole catalog by default. A short list gives better results.
     order
         How items are shown: "random", "list" (as in the catalog), "drawn" (not for "subset"), or public numbers by
         item, such as popularity, the largest first. By default "random" for "subset" and "drawn" for the others.
     ledger
-        The book to charge.
+        The ledger to charge.
 
     Privacy
     -------
-    *Protected* are the recipient's own records. *Released* is one list, to whoever sees it. With ``protects="row"`` any
-    two rows of scores within the range are within ε, so that the promise is for the whole history of one user, present
-    or absent, whatever the model makes of it. Items that the person has seen are not taken out (a list that can never
-    hold them would tell which they are): they get the lowest score. Items are never shown in the order of their scores.
+    *Released* is one list, to those who see it. *Protected* are the recipient's own records. With ``protects="row"``
+    any two rows of scores within the range are within ε, so the guarantee covers all records of one user, present or
+    absent, for any model. Items that the person has seen are not removed (a list that never holds them would reveal
+    them): they get the lowest score. Items are never shown in the order of their scores.
 
-    *Charged* is the account of the records, before the first draw. Where the model is proved and joint, a list is made
-    from what the model released and from the recipient's own records. Lists of different people then depend on
-    records of different people, everybody's loss is ε however many lists there are, and ε is charged **once** for
-    all lists of a training. Where the model is not, every list depends on everybody's records, and each is charged ε.
-    Lists of other settings, or of another training, add up for the person who is shown both: they are charged again.
+    The account of the records is *charged* before the first draw. Where the model is proved and joint, a list depends
+    only on the release of the model and on the recipient's own records. Lists of different people then depend on
+    records of different people, everybody's loss is ε for any number of lists, and ε is charged **once** for all lists
+    of a fitted model. Otherwise every list depends on everybody's records, and each is charged ε. Lists with other
+    settings, or of a model that was fitted again, add up for the person who sees both: they are charged again.
 
     Proof: ``docs/proofs/selection.md``, Theorem 14. *Not covered*: that the person is shown a list; what the person
-    does with it; for ``protects="entry"`` the records that the scores were made from. A list that is drawn again by
-    another process is charged again.
+    does with it; for ``protects="entry"`` the records that the scores were computed from. A list that another process
+    draws again is charged again.
 
     Examples
     --------
@@ -147,51 +171,56 @@ class ScreenLists:
     ledger: Ledger | None = None
     _rows: ScoreRows = field(init=False, repr=False)
     _sampler: RowSampler = field(init=False, repr=False)
-    _training: Training = field(init=False, repr=False)
+    _fitted: _Fitted = field(init=False, repr=False)
     _drawn: dict[Hashable, ScreenList] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.protects not in get_args(Protects):
-            raise UsageError(f"protects={self.protects!r}?", remedy="Choose 'row' or 'entry'.")
-        # Made here, so that everything that can be wrong is found before anybody is shown anything.
+            raise UsageError(f"protects must be 'row' or 'entry', got {self.protects!r}.")
+        if self.protects == "entry" and self.ledger is not None:
+            raise PrivacyError(
+                "protects='entry' is no guarantee about records, so a ledger cannot be charged for it.",
+                remedy="Choose protects='row', or leave the ledger out.",
+            )
+        # Made here, so that wrong settings are found before a list is shown.
         rows = ScoreRows.of(self.model, items=self.items, score_range=self.score_range)
         sampler = sampler_class(self.sampler)(
             k=self.k, low=rows.low, high=rows.high, epsilon=self.epsilon, change=self.protects
         )
         sampler.slope(rows.codes.size)
         _check_order(self.order, self.sampler)
-        object.__setattr__(self, "_training", Training.of(self.model))
+        object.__setattr__(self, "_fitted", _Fitted.of(self.model))
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_sampler", sampler)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one person's list promises about that person's records."""
+        """The guarantee of one list about the recipient's own records."""
         whole = self.protects == "row"
         gaps = ("that a person is shown a list", "what the person does with it")
         return Guarantee(
             loss=Pure(as_positive(self.epsilon, "epsilon")),
-            unit=Unit("user") if whole else Unit("record", "value"),
+            unit=Unit("user") if whole else Unit("score", "value"),
             standing=Standing.PROVED,
             basis=f"{self._sampler.theorem}; lists that others see, Theorem 14",
             subject=f"a list of {self.k} of {self._rows.codes.size:,} items to those who see it, drawn once",
-            caps=(f"scores were moved into the range from {self._rows.low} to {self._rows.high}",),
-            not_covered=gaps if whole else (*gaps, "the records that the scores were made from"),
+            caps=(f"scores were clipped to the range from {self._rows.low} to {self._rows.high}",),
+            not_covered=gaps if whole else (*gaps, "the records that the scores were computed from"),
         )
 
     @property
     def charged_once(self) -> bool:
-        """Whether lists of different people depend on different people's records, given what the model released."""
-        promise = self.model.guarantee
-        return promise is not None and promise.standing is Standing.PROVED and promise.joint
+        """Whether, given the release of the model, each list depends on the recipient's own records only."""
+        of_model = self.model.guarantee
+        return of_model is not None and of_model.standing is Standing.PROVED and of_model.joint
 
     def show(self, user: Hashable) -> ScreenList:
-        """The list of one person: drawn when it is first asked for, and the same ever after."""
+        """The list of one person: drawn at the first call, and the same at every later one."""
         return self.show_all([user])[0]
 
     def show_all(self, users: Iterable[Hashable]) -> list[ScreenList]:
-        """The lists of several people, in the order asked for; new ones are paid for and drawn together."""
+        """The lists of several people, in their order; new ones are charged and drawn together."""
         wanted = list(users)
         with self._lock:
             if new := [user for user in dict.fromkeys(wanted) if user not in self._drawn]:
@@ -199,37 +228,37 @@ class ScreenLists:
             return [self._drawn[user] for user in wanted]
 
     def _draw(self, users: list[Hashable]) -> None:
-        if not self._training.same(Training.of(self.model)):
+        if not self._fitted.same(_Fitted.of(self.model)):
             raise UsageError(
-                "the model was fitted again, or got other records, after these lists were begun.",
-                remedy="Begin new ones: ScreenLists(model, …). They are charged to the records that they show.",
+                "the model was fitted again, or got other records, since these lists were made.",
+                remedy="Make new ones: ScreenLists(model, …). They are charged to the new records.",
             )
         rows = self._rows.of_users(users)
-        promise = self.guarantee
-        with self._charged(promise, len(users)) as charge:
-            shown = [self._listed(chosen, promise) for chosen in self._sampler.choose(rows)]
+        guarantee = self.guarantee
+        with self._charged(guarantee, len(users)) as charge:
+            shown = [self._listed(chosen, guarantee) for chosen in self._sampler.choose(rows)]
             self._drawn.update(zip(users, shown, strict=True))
             charge.settle(shown[0].release.id)
 
-    def _charged(self, promise: Guarantee, lists: int) -> Any:
-        """The gate: open without a further charge where all lists of this training were paid for with the first."""
+    def _charged(self, guarantee: Guarantee, lists: int) -> Any:
+        """The charge: none where the first list was charged for all lists of this fitted model."""
         if self.charged_once:
             ledger = None if self._drawn else self.ledger
         else:
             ledger = self.ledger
-            promise = replace(
-                promise,
+            guarantee = replace(
+                guarantee,
                 loss=Pure(lists * as_positive(self.epsilon, "epsilon")),
-                subject=f"{lists:,} times {promise.subject}",
+                subject=f"{lists:,} times {guarantee.subject}",
             )
-        return charged(ledger, self._rows.records, promise, mechanism=KIND, parameters=self._parameters)
+        return charged(ledger, self._rows.records, guarantee, mechanism=KIND, parameters=self._parameters)
 
-    def _listed(self, chosen: NDArray[np.int64], promise: Guarantee) -> ScreenList:
+    def _listed(self, chosen: NDArray[np.int64], guarantee: Guarantee) -> ScreenList:
         names = self.model.items_.take(self._rows.codes[self._in_order(chosen)])
         table = pl.DataFrame({"item_id": names, "place": np.arange(1, self.k + 1)})
         name = self._rows.records.name
-        release = Release(KIND, promise, self._sampler.theorem, self._parameters, {"items": table}, name)
-        return ScreenList(table, promise, self.model.guarantee, release)
+        release = Release(KIND, guarantee, self._sampler.theorem, self._parameters, {"items": table}, name)
+        return ScreenList(table, guarantee, self.model.guarantee, release)
 
     def _in_order(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         order = self.order or ("random" if self.sampler == "subset" else "drawn")
@@ -240,7 +269,7 @@ class ScreenLists:
             numbers = [float(order.get(item, 0.0)) for item in self.model.items_.take(self._rows.codes[chosen])]
             return chosen[np.argsort(-np.array(numbers), kind="stable")]
         if order == "random":
-            # Equal scores with fresh noise: every order is as likely as any other.
+            # Equal scores with fresh noise give a uniformly random order.
             equal = np.zeros(chosen.size, dtype=np.int64)
             return chosen[noisy_order(equal, Fraction(1), noise="exponential", most=chosen.size)]
         return chosen
@@ -264,6 +293,61 @@ def _check_order(order: Order | None, sampler: Sampler) -> None:
     if order is None or isinstance(order, Mapping) or order in ("random", "list"):
         return
     if order != "drawn":
-        raise UsageError(f"order={order!r}?", remedy="Choose 'random', 'list', 'drawn' or public numbers by item.")
+        raise UsageError(f"order must be 'random', 'list', 'drawn' or public numbers by item, got {order!r}.")
     if sampler == "subset":
         raise UsageError("a set has no order of its own.", remedy="Choose 'random' or 'list', or sampler='gumbel'.")
+
+
+def recommend_privately(
+    model: Recommender, user: Hashable, k: int = 10, epsilon: Rational = 1, **settings: Any
+) -> ScreenList:
+    """A list of k items for one person that others may see.
+
+    The first call for a person draws the list; later calls with the same settings return the same list, until the model
+    is fitted again or gets other records. Lists are kept with the model, in memory.
+
+    Parameters
+    ----------
+    user
+        The person who is shown the list.
+    model, k, epsilon, **settings
+        Those of :class:`ScreenLists`.
+
+    Privacy
+    -------
+    That of :class:`ScreenLists`: ε for the recipient's own records against those who see the list, charged to the
+    account of the records, once for all recipients where the model is proved. ``statement`` of the result has the
+    guarantees of the model and of the list, ``together()`` that of both for the recipient.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=300, items=60, seed=7)
+    >>> model = dc.PrivateRatings(epsilon=4).fit(films)
+    >>> shown = recommend_privately(model, "u17", 3, epsilon=2)
+    >>> shown.items.height, shown.onlookers.loss, shown.together().unit.code
+    (3, Pure(epsilon=Fraction(2, 1)), 'user/add-remove')
+    """
+    if not isinstance(model, Recommender):
+        raise UsageError(f"model must be a Recommender, got {type(model).__name__}.")
+    order, items = settings.get("order"), settings.get("items")
+    wanted = {"k": k, "epsilon": epsilon, **settings}
+    # Settings are compared by value, so they must not change later.
+    wanted |= {"order": dict(order) if isinstance(order, Mapping) else order}
+    wanted |= {"items": None if items is None else tuple(items)}
+    with _LOCK:
+        lists = _kept(model, wanted)
+    return lists.show(user)
+
+
+def _kept(model: Recommender, wanted: dict[str, Any]) -> ScreenLists:
+    """The lists of this fitted model and these settings; those of earlier fits are forgotten."""
+    kept: list[tuple[_Fitted, dict[str, Any], ScreenLists]] = vars(model).setdefault("_screen_lists", [])
+    fitted = _Fitted.of(model)
+    kept[:] = [entry for entry in kept if entry[0].same(fitted)]
+    for _, settings, lists in kept:
+        if settings == wanted:
+            return lists
+    lists = ScreenLists(model, **wanted)
+    kept.append((fitted, wanted, lists))
+    return lists

@@ -34,18 +34,18 @@ BITS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class RowSampler(ABC):
-    """What the three ways of drawing k items share.
+    """Base of the three mechanisms that draw k items.
 
     Parameters
     ----------
     k
-        How many; public.
+        Number of items; public.
     low, high
-        The public range of scores. What lies outside is moved to its ends, what is no number to the lower end.
+        The public range of scores. Scores outside are clipped to it; NaN counts as the lower end.
     epsilon, rho
-        The budget of one row's items: one of the two.
+        The budget of one row: one of the two.
     change
-        What a neighboring step changes in a row: "entry", "row", "row, one way" or a number of entries.
+        How neighboring rows differ: "entry", "row", "row, one way" or a number of entries.
     """
 
     k: int
@@ -60,63 +60,65 @@ class RowSampler(ABC):
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or self.k < 1:
-            raise UsageError(f"k = {self.k} must be a whole number, at least 1.")
+            raise UsageError(f"k must be a whole number from 1, got {self.k!r}.")
         if not as_fraction(self.low, "low") < as_fraction(self.high, "high"):
-            raise UsageError(f"scores from {self.low} to {self.high} are all the same.")
-        self.slope(2 * self.k)  # speaks up about the budget and the change
+            raise UsageError(f"low must be below high, got {self.low} and {self.high}.")
+        self.slope(2 * self.k)  # checks the budget and the change
 
-    # What it costs
+    # Privacy loss
 
     def slope(self, size: int) -> Fraction:
-        """How many e-folds likelier the best possible item is than the worst, for rows of this length."""
+        """The best possible item is e^slope times as likely as the worst, for rows of this length."""
         return slope_for(
             k=self.k, size=size, change=self._change, sampler=self.sampler, epsilon=self.epsilon, rho=self.rho
         )
 
     def loss(self, size: int) -> Pure | Concentrated:
-        """What one row's items cost, in the terms of the budget."""
+        """The privacy loss of one row, in the terms of the budget."""
         how = {"k": self.k, "size": size, "change": self._change, "sampler": self.sampler}
         return (pure_loss if self.rho is None else concentrated_loss)(self.slope(size), **how)
 
     def guarantee(self, size: int) -> Guarantee:
-        """The promise about the row that the items are drawn from."""
-        whole = self._change.entries is None
+        """The guarantee about the row that the items are drawn from."""
+        entries = self._change.entries
         return Guarantee(
             loss=self.loss(size),
-            unit=Unit("user", "replace") if whole else Unit("record", "value"),
+            unit=Unit("user", "replace") if entries is None else Unit("score", "value", entries),
             standing=Standing.PROVED,
             basis=self.theorem,
             subject=f"{self.k} of {size:,} items drawn from one person's scores",
-            caps=(f"scores were moved into the range from {self.low} to {self.high}", *self._premise()),
+            caps=(f"scores were clipped to the range from {self.low} to {self.high}", *self._premise()),
             not_covered=("further draws, each of which costs as much again",),
         )
 
     def _premise(self) -> tuple[str, ...]:
         change = self._change
         if change.entries is None:
-            return ("a step was taken to move all scores one way",) if change.one_way else ()
-        return (f"a step was taken to change at most {change}",)
+            return ("neighboring rows were taken to differ one way",) if change.one_way else ()
+        return (f"neighboring rows were taken to differ in at most {change}",)
 
     # Drawing
 
     def choose(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Places of the chosen items: k for a row of scores, users × k for several rows. Charge the ledger first."""
+        """Positions of the chosen items: k for a row of scores, users × k for several rows. Charge the ledger first."""
         rows = np.asarray(scores, dtype=np.float64)
         if rows.ndim not in (1, 2) or rows.shape[-1] < self.k:
-            raise UsageError(f"{self.k} items of scores of shape {rows.shape}?")
+            raise UsageError(
+                f"scores need 1 or 2 dimensions and at least k = {self.k} items, got the shape {rows.shape}."
+            )
         whole = self.on_grid(np.atleast_2d(rows))
         chosen = self._draw(whole, self.slope(rows.shape[-1]) / 2**BITS)
         return chosen.reshape(*rows.shape[:-1], self.k)
 
     def on_grid(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Scores as whole numbers from 0 to 2^BITS: one that changes changes by no more than that."""
+        """Scores as whole numbers from 0 to 2^BITS."""
         low, high = float(as_fraction(self.low)), float(as_fraction(self.high))
         share = (np.clip(np.where(np.isnan(rows), low, rows), low, high) - low) / (high - low)
         return np.clip(np.rint(share * 2**BITS), 0, 2**BITS).astype(np.int64)
 
     @abstractmethod
     def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
-        """Users × k places for users × items whole scores."""
+        """Users × k positions for users × items whole scores."""
 
     @property
     def _change(self) -> RowChange:
@@ -129,16 +131,16 @@ class KSubset(RowSampler):
 
     Privacy
     -------
-    With Δ for the range of scores, the budget ε buys η = ε/Δ where one score changes, ε/(min(t, 2k)·Δ) where t do,
-    ε/(2kΔ) where the whole row does and ε/(kΔ) where all of it moves one way; a zCDP budget buys √(2ρ/k)/Δ for whole
-    rows (:mod:`~discreet.subsets.accounting` has the table; ``docs/proofs/selection.md``, Theorems 8 to 11). The law is
-    exact: nothing is added to ε or δ for rounding. Not covered: *drawing again*. Keep what was drawn.
+    With Δ for the range of scores, a budget of ε gives η = ε/Δ where one score changes, ε/(min(t, 2k)·Δ) where t do,
+    ε/(2kΔ) where the whole row does and ε/(kΔ) where all of it moves one way; a zCDP budget gives √(2ρ/k)/Δ for whole
+    rows (``docs/proofs/selection.md``, Theorems 8 to 11). The distribution is exact: nothing is added to ε or δ for
+    rounding. Not covered: *drawing again*. Keep what was drawn.
 
     Notes
     -----
-    The places come in the order of the list. Showing them by their scores would tell more than the set. Scores on
-    whole rows are dear: for ε = 1 and k = 10 the best possible item is e^(1/20) times as likely as the worst. What
-    helps is a short public list of items, a small k, or a claim about one score only.
+    Positions are in the order of the list; an order by score would reveal more than the set. Protecting whole rows is
+    expensive: for ε = 1 and k = 10 the best possible item is e^(1/20) times as likely as the worst. A short public list
+    of items, a small k, or a guarantee about one score only give better lists.
 
     Examples
     --------
@@ -159,7 +161,7 @@ class KSubset(RowSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class GumbelTopK(RowSampler):
-    """k items in order, by one shot of Gumbel noise: k exponential mechanisms, each on what is left.
+    """k items in order, by one draw of Gumbel noise: k exponential mechanisms, each on the remaining items.
 
     Privacy
     -------
@@ -182,7 +184,7 @@ class GumbelTopK(RowSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class PermuteAndFlipTopK(RowSampler):
-    """k items in order, by k rounds of permute-and-flip, each on what is left.
+    """k items in order, by k rounds of permute-and-flip, each on the remaining items.
 
     Privacy
     -------

@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
+from discreet.models.recommender import Recommender
 from discreet.privacy.bounding import require_catalog
 from discreet.privacy.numbers import Rational, as_fraction
-from discreet.recommender import Recommender
 
 __all__ = ["ScoreRows"]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """Where rows of scores come from.
+    """Rows of scores of a fitted model.
 
     Parameters
     ----------
     model
         Fitted, with its records.
     codes
-        The model's codes of the items that a row has, in order.
+        The model's codes of the items of a row, in order.
     low, high
         The range of scores, public.
     ratings
@@ -48,7 +48,7 @@ class ScoreRows:
         items: Sequence[Hashable] | None = None,
         score_range: tuple[Rational, Rational] | None = None,
     ) -> ScoreRows:
-        """Check what was asked for, before anything is computed or charged."""
+        """Check the settings, before anything is computed or charged."""
         records = _records(model)
         if items is None:
             require_catalog(records, "lists for onlookers")
@@ -70,9 +70,9 @@ class ScoreRows:
         return _records(self.model)
 
     def of_users(self, users: Sequence[Hashable]) -> NDArray[np.float64]:
-        """Users × items; the lowest score for what a person has seen and for what has no score.
+        """Users × items; the lowest score for seen items and for items without a score.
 
-        Items that were seen keep their place in the row: which ones are missing would tell what was seen.
+        Seen items are not removed from the row: the missing ones would reveal what was seen.
         """
         people = self.records.users.encode(list(users))
         rows = self._predicted(users) if self.ratings else self._scored(users)
@@ -82,10 +82,10 @@ class ScoreRows:
         return rows
 
     def _places(self) -> NDArray[np.int64]:
-        """For each item of the records its place in a row, or −1."""
+        """The position in a row of each item of the records, or −1."""
         of_code = np.full(len(self.model.items_) + 1, -1, dtype=np.int64)
         of_code[self.codes] = np.arange(self.codes.size)
-        # Unknown items have the code −1, the last place, which is in no row.
+        # Unknown items have the code −1, the last position, which is in no row.
         return of_code[self.model.items_.encode(self.records.items.series, unknown="mark")]
 
     def _predicted(self, users: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -105,11 +105,11 @@ class ScoreRows:
 
 def _records(model: Recommender) -> Interactions:
     if not isinstance(model, Recommender):
-        raise UsageError(f"a list is made by a recommender, not by {type(model).__name__}.")
+        raise UsageError(f"model must be a Recommender, got {type(model).__name__}.")
     records = model.records_ if hasattr(model, "items_") else None
     if records is None:
         raise UsageError(
-            "this model has no records to make anybody's scores from.",
+            "this model has no records to compute scores from.",
             remedy="Fit it, or attach the records to a loaded model: attach(data).",
         )
     return records

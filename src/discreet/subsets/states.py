@@ -1,4 +1,4 @@
-"""The sets that the published chain moves through, and the order it moves in (Park and Acharya, section 4.4)."""
+"""The sets that the published chain moves through, in their order (Park and Acharya, section 4.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 __all__ = ["States", "all_states", "printed_swap", "swap", "window_states"]
 
 MOST_STATES = 10**6
-"""A list of all subsets is for small lists of items."""
+"""The largest number of subsets that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,10 @@ class States:
 
 
 def swap(j: int, left: int, right: int) -> tuple[int, int]:
-    """Which item set number j + 1 leaves out and which it takes in instead, counted from rank k to either side.
+    """The item that set number j + 1 leaves out, and the one it has instead, counted from rank k to either side.
 
-    The first is 1 for the k-th best, the second 1 for the best that is not among the k. This is what the text says: a
-    window of ``left`` ranks and one of ``right`` ranks, the latter moving on after ``left·right`` sets.
+    The first is 1 for the k-th best item, the second 1 for the best item that is not among the k. This follows the text
+    of the paper: a window of ``left`` ranks and one of ``right`` ranks, the latter moving on after ``left·right`` sets.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def swap(j: int, left: int, right: int) -> tuple[int, int]:
 
 
 def printed_swap(j: int, left: int, right: int) -> tuple[int, int]:
-    """The same by the formulas as printed, j from 1: they repeat themselves and leave the windows.
+    """The same by the formulas as printed, j from 1: they repeat pairs and leave the windows.
 
     Examples
     --------
@@ -73,16 +73,18 @@ def window_states(ratings: NDArray[np.float64], k: int, left: int, right: int) -
     Parameters
     ----------
     ratings
-        One person's completed row.
+        One user's completed row.
     k
-        How many items a set has.
+        Number of items of a set.
     left, right
-        Sizes of the windows (N₁ and N₂): which of the k best can be left out, and how many of the others come in
-        before the window moves on. Windows that the list does not fill are left out, as in the paper.
+        Sizes of the windows (N₁ and N₂): how many of the k best can be left out, and how many of the others replace
+        them before the window moves on. Windows that the list does not fill are left out, as in the paper.
     """
     _check(ratings, k)
     if not 1 <= left <= k or right < 1:
-        raise UsageError(f"windows of {left} and {right} around rank {k}?", remedy="Take 1 to k, and at least 1.")
+        raise UsageError(
+            f"the windows must be 1 to k = {k} to the left and at least 1 to the right, got {left} and {right}."
+        )
     order = np.argsort(-ratings, kind="stable")
     n = (ratings.size - k) // right * right * left
     pairs = np.array([swap(j, left, right) for j in range(n)], dtype=np.int64).reshape(n, 2)
@@ -95,7 +97,7 @@ def window_states(ratings: NDArray[np.float64], k: int, left: int, right: int) -
 
 
 def all_states(ratings: NDArray[np.float64], k: int) -> States:
-    """Every set of k items, the best first: the list that the paper has in mind and finds too long."""
+    """Every set of k items, the best first."""
     _check(ratings, k)
     if math.comb(ratings.size, k) > MOST_STATES:
         raise UsageError(f"there are {math.comb(ratings.size, k):,} sets of {k} of {ratings.size} items: too many.")
@@ -107,6 +109,6 @@ def all_states(ratings: NDArray[np.float64], k: int) -> States:
 
 def _check(ratings: NDArray[np.float64], k: int) -> None:
     if ratings.ndim != 1 or not 1 <= k <= ratings.size:
-        raise UsageError(f"{k} of a row of {ratings.size} ratings?")
+        raise UsageError(f"k must be between 1 and the number of ratings in the row ({ratings.size:,}), got {k}.")
     if not np.isfinite(ratings).all():
         raise UsageError("a completed row has a rating for every item.", remedy="Leave out items without a prediction.")

@@ -1,4 +1,4 @@
-"""PTR-J: sums about tags are released, and everybody's own tags complete them on that person's side."""
+"""PTR-J: sums about tags are released, and each person's own tags are added on that person's side."""
 
 from __future__ import annotations
 
@@ -11,27 +11,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice, require_whole
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
 from discreet.privacy.mechanisms import AdditiveMechanism
-from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability
+from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
-from discreet.tagging.tag_budget import TagBudget
-from discreet.tagging.tag_release import (
-    STATISTICS,
-    Parts,
-    TagMethod,
-    TagPlan,
-    require_resources,
-    require_vocabulary,
-)
-from discreet.tagging.tag_sums import Links, noisy_links, one_assignment, popularity, tag_gram
+from discreet.tagging.sums.users import LinkTable, best, popularity, tag_gram, unit_counts
+from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod, set_numbers
 
 __all__ = ["PTRJ"]
 
 FALSE_LINKS = 0.1
-"""So many links of a resource are expected to be nothing but noise: that sets the threshold."""
+"""How many links of a resource are expected to be noise alone: this sets the threshold."""
 
 Protected = Literal["user", "assignment"]
 
@@ -40,25 +35,26 @@ Protected = Literal["user", "assignment"]
 class PTRJ(TagMethod):
     """Noisy popularity of tags, tags of resources and, if asked for, tags that go together.
 
-    The result is a release of sums; ``LocalTags`` makes recommendations of it, together with the tags of the person
-    who asks, which stay where they are.
+    The result is a release of sums. ``recommender`` makes recommendations from it, together with the tags of the person
+    who asks, which stay on that person's side.
 
     Parameters
     ----------
     epsilon, delta
-        The budget. For users with δ = 0 the noise is Laplace's, and more of it. For assignments it is always Laplace's,
-        which is less there, and δ is not spent.
+        The budget. With δ = 0 the noise is Laplace noise, which for users is larger. For assignments it is always
+        Laplace noise, which is smaller there, and δ is not spent.
     unit
         What is protected: ``"user"``, everything that one person tagged, or ``"assignment"``, one tag that one person
-        gave to one resource. The latter takes far less noise and promises far less.
+        gave to one resource. The latter needs far less noise and guarantees far less.
     popularity_share
-        Share of the budget for the popularity of tags and, for users, of resources.
+        Share of the budget for the popularity of tags and, for users, of resources. None for 1/2, and for 1/20 with
+        assignments.
     gram_share
         Share for the matrix of tags that go together; for users only.
     head
         How many of the most popular tags that matrix is about.
     resources
-        For users: of how many of the most popular resources the tags are counted. 0 spends nothing on resources, and
+        For users: how many of the most popular resources have their tags counted. 0 spends nothing on resources, and
         needs no public list of them. For assignments the tags of all resources are counted.
 
     Privacy
@@ -66,21 +62,21 @@ class PTRJ(TagMethod):
     *User*: one user, present or absent. (1) Popularity: a user's tags and resources, each once, have length 1 together.
     (2) Gram matrix over the head: a user's pairs of tags have length 1. (3) Links: a user's triples with the head of
     resources have length 1. Heads are functions of what was released before. Noise of deviation 1/μₖ on everything,
-    Σ μₖ² = μ²: μ-GDP, which keeps (ε, δ) (``docs/proofs/tagging.md``, Theorem 5). Lengths are in L2; with δ = 0 they
+    Σ μₖ² = μ²: μ-GDP, which gives (ε, δ) (``docs/proofs/tagging.md``, Theorem 5). Lengths are in L2; with δ = 0 they
     are in L1, and the noise is discrete Laplace of scale 1/εₖ.
 
     *Assignment*: one triple, present or absent. It adds 1 to the count of its tag and 1 to one cell of resources ×
     tags; discrete Laplace noise of scale 1/ε₁ and 1/ε₂ spends ε₁ + ε₂ = ε (Theorem 6).
 
-    Recommendations use a person's own triples beside the release: a promise against all others together.
+    Recommendations use a person's own triples beside the release: the guarantee holds against all others together.
 
     Notes
     -----
-    Every cell of resources × tags gets noise; those above a public threshold, which noise alone passes in 0.1 cells of
-    a resource, are released as links. At the level of users only the tags of the hundred resources that most people
-    tag are counted, because a user's triples then weigh more. Links pay where one in five people tags the same
-    resources; where the most popular one has 4 % of 1,900 users, as in the built-in world after Last.fm, nearly all of
-    the gain over one's own tags is due to popularity, whatever ε.
+    Every cell of resources × tags gets noise. Those above a public threshold, which noise alone exceeds in 0.1 cells of
+    a resource, are released as links. For users only the tags of the hundred most popular resources are counted,
+    because a user's triples then have larger weights. Links help where one in five people tags the same resources.
+    Where the most popular one has 4 % of 1,900 users, as in the synthetic Last.fm data, nearly all of the gain over
+    one's own tags is due to popularity, at every ε.
 
     References
     ----------
@@ -92,7 +88,7 @@ class PTRJ(TagMethod):
     >>> import discreet as dc
     >>> data = dc.synthetic.tags(users=300, resources=40, seed=7).cleaned()
     >>> data = data.with_vocabulary("observed").with_resources("observed")
-    >>> release = PTRJ.of(epsilon=2, delta="1e-6").release(data)
+    >>> release = PTRJ(epsilon=2, delta="1e-6").release(data)
     >>> sorted(release.parts)
     ['links', 'resources', 'tags']
     >>> release.table("tags").columns
@@ -102,168 +98,155 @@ class PTRJ(TagMethod):
     name: ClassVar[str] = "ptr-j"
     kind: ClassVar[str] = STATISTICS
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Rational
+    delta: Rational = 0
     unit: Protected = "user"
-    popularity_share: Fraction = Fraction(1, 2)
-    gram_share: Fraction = Fraction(0)
+    popularity_share: Rational | None = None
+    gram_share: Rational = 0
     head: int = 100
     resources: int = 100
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        epsilon: Rational,
-        delta: Rational,
-        unit: Protected = "user",
-        popularity_share: Rational | None = None,
-        gram_share: Rational = 0,
-        head: int = 100,
-        resources: int = 100,
-    ) -> PTRJ:
-        """The method with plain numbers; popularity gets 1/2 of the budget, for single assignments 1/20."""
-        usual = Fraction(1, 2) if unit == "user" else Fraction(1, 20)
-        return cls(
-            as_positive(epsilon, "epsilon"),
-            as_probability(delta),
-            unit,
-            usual if popularity_share is None else as_fraction(popularity_share, "popularity_share"),
-            as_fraction(gram_share, "gram_share"),
-            head,
-            resources,
-        )
-
-    @property
-    def _budget(self) -> TagBudget:
-        # One assignment moves two counts by 1: that takes less Laplace noise than normal noise, at every ε of use.
-        return TagBudget(self.epsilon, self.delta if self.unit == "user" else Fraction(0))
-
-    @property
-    def _has_links(self) -> bool:
-        return self.unit == "assignment" or self.resources > 0
-
-    @property
-    def _shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Of popularity, Gram matrix and links; without links popularity takes what is left."""
-        if not self._has_links:
-            return 1 - self.gram_share, self.gram_share, Fraction(0)
-        return self.popularity_share, self.gram_share, 1 - self.popularity_share - self.gram_share
-
-    def _require(self, data: TagAssignments) -> None:
-        self._check()
-        require_vocabulary(data, self.name)
-        if self._has_links:
-            require_resources(data, self.name)
-
-    def _check(self) -> None:
-        if self.unit not in ("user", "assignment"):
-            raise UsageError(f"unit={self.unit!r}?", remedy="Choose 'user' or 'assignment'.")
-        if self.unit == "assignment" and self.gram_share:
+    def __post_init__(self) -> None:
+        require_choice(self.unit, "unit", ("user", "assignment"))
+        if self.popularity_share is None:
+            object.__setattr__(self, "popularity_share", Fraction(1, 2) if self._hides_users else Fraction(1, 20))
+        set_numbers(self, "popularity_share", "gram_share")
+        require_whole(self.head, "head")
+        require_whole(self.resources, "resources", least=0)
+        if not self._hides_users and self.gram_share:
             raise UsageError(
                 "which tags go together is a fact about users: one assignment changes all pairs of its user.",
                 remedy="Leave gram_share at 0, or protect users.",
             )
-        for name, least in (("head", 1), ("resources", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name} = {value!r} must be a whole number from {least}.")
-        shares = self._shares
-        wrong = shares[0] <= 0 or shares[1] < 0 or (self._has_links and shares[2] <= 0)
-        if wrong:
+        first, gram, links = self._shares
+        if first <= 0 or gram < 0 or (self._has_links and links <= 0):
             raise UsageError(
                 f"popularity_share = {self.popularity_share} and gram_share = {self.gram_share} leave one of the "
                 "releases without a budget.",
                 remedy="Choose shares from 0 up that add up to less than 1, that of popularity above 0.",
             )
 
-    def _plan(self, public: TagAssignments) -> TagPlan:
+    @property
+    def _hides_users(self) -> bool:
+        return self.unit == "user"
+
+    @property
+    def _budget(self) -> Budget:
+        # One assignment moves two counts by 1: that takes less Laplace noise than normal noise, at every usual ε.
+        return Budget(self.epsilon, self.delta) if self._hides_users else Budget(self.epsilon, unit="record")
+
+    @property
+    def _has_links(self) -> bool:
+        return not self._hides_users or self.resources > 0
+
+    @property
+    def _lists(self) -> tuple[PublicList, ...]:
+        return ("tags", "resources") if self._has_links else ("tags",)
+
+    @property
+    def _shares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Of popularity, Gram matrix and links; without links popularity takes what is left."""
+        gram = Fraction(self.gram_share)
+        if not self._has_links:
+            return 1 - gram, gram, Fraction(0)
+        first = Fraction(self.popularity_share or 0)
+        return first, gram, 1 - first - gram
+
+    # The release
+
+    def _plan(self, public: TagAssignments) -> Plan:
         budget, (first, gram_share, rest) = self._budget, self._shares
-        sums = self._popularity(public)
-        caps = sums.caps
-        mechanism = budget.additive(first)
+        sums, mechanism = self._popularity(public), budget.part(first).for_sums()
         mechanism.check(sums)
-        expected: dict[str, Any] = {"popularity_noise_sd": mechanism.standard_deviation(sums)}
+        caps, expected = sums.caps, {"popularity_noise_sd": mechanism.standard_deviation(sums)}
         if gram_share:
-            gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.order)
-            budget.gram(gram_share).check(gram)
-            expected["gram_noise_sd"] = budget.gram_noise(gram_share, gram)
+            gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.norm)
+            noise = budget.part(gram_share).for_gram()
+            noise.check(gram)
+            expected["gram_noise_sd"] = noise.spectral_deviation(gram)
             caps += gram.caps
         if rest:
             links = self._links(public, np.arange(min(self.resources, public.n_resources)))
-            mechanism = budget.additive(rest)
+            mechanism = budget.part(rest).for_sums()
             mechanism.check(links.bounds)
             expected["link_noise_sd"] = mechanism.standard_deviation(links.bounds)
-            expected["link_threshold"] = least_link(mechanism, links)
+            expected["link_threshold"] = _least_link(mechanism, links)
             caps += links.bounds.caps
-        user = self.unit == "user"
-        return TagPlan(
+        return Plan(
             loss=budget.loss,
-            unit=Unit("user") if user else Unit("record"),
-            basis=f"noisy sums about tags, docs/proofs/tagging.md, Theorem {5 if user else 6}",
+            basis=f"noisy sums about tags, docs/proofs/tagging.md, Theorem {5 if self._hides_users else 6}",
             subject=f"noisy sums about {public.n_tags:,} tags",
+            unit=Unit.of(budget.unit),
             caps=caps,
-            not_covered=_not_covered(user, self._has_links),
+            not_covered=self._not_covered,
             expected=expected,
+            public=public,
         )
 
-    def _popularity(self, data: TagAssignments) -> BoundedSums:
-        if self.unit == "assignment":
-            return one_assignment(np.bincount(data.tag, minlength=data.n_tags))
-        return popularity(data, self._budget.order, resources=self._has_links)
+    @property
+    def _not_covered(self) -> tuple[str, ...]:
+        single = (
+            "that a person takes part, and what many tags of one person tell together: this hides whether you gave one "
+            "tag to one resource, not your tags as a whole",
+        )
+        return (
+            "the public list of tags" + (" and that of resources" if self._has_links else ""),
+            *(() if self._hides_users else single),
+            "facts that would be true without this person's data",
+        )
 
-    def _links(self, data: TagAssignments, resources: NDArray[np.int64]) -> Links:
-        if self.unit == "assignment":
-            return Links.of_assignments(data)
-        return Links.of_users(data, resources, self._budget.order)
-
-    def _make(self, data: TagAssignments) -> Parts:
+    def _rounds(self, plan: Plan) -> Rounds:
+        public: TagAssignments = plan.public
         budget, (first, gram_share, rest) = self._budget, self._shares
-        sums = self._popularity(data)
-        noisy = budget.additive(first).release(sums).astype(np.float64) * float(sums.step)
-        tags = noisy[: data.n_tags]
-        parts: dict[str, pl.DataFrame | NDArray[Any]] = {"tags": pl.DataFrame({"tag": data.tags.series, "count": tags})}
+        step = float(self._popularity(public).step)
+        counts = step * (yield Round(self._popularity, budget.part(first).for_sums())).astype(np.float64)
+        tags, popular = counts[: public.n_tags], counts[public.n_tags :]
+        parts: dict[str, Any] = {"tags": pl.DataFrame({"tag": public.tags.series, "count": tags})}
         if gram_share:
             head = best(tags, self.head)
-            (matrix,) = budget.gram(gram_share).release(tag_gram(data, head, budget.order))
-            parts |= {"head": pl.DataFrame({"tag": data.tags.take(head)}), "gram": matrix}
+            noise = budget.part(gram_share).for_gram()
+            (matrix,) = yield Round(lambda data: tag_gram(data, head, budget.norm), noise)
+            parts |= {"head": pl.DataFrame({"tag": public.tags.take(head)}), "gram": matrix}
         if rest:
-            chosen = np.empty(0, dtype=np.int64)
-            if self.unit == "user":
-                popular = noisy[data.n_tags :]
-                chosen = best(popular, self.resources)
-                parts["resources"] = pl.DataFrame({"resource_id": data.resources.series, "count": popular})
-            links = self._links(data, chosen)
-            mechanism = budget.additive(rest)
-            least = math.ceil(least_link(mechanism, links) / float(links.bounds.step))
-            resource, tag, value = noisy_links(links, mechanism, least)
-            parts["links"] = pl.DataFrame(
-                {
-                    "resource_id": data.resources.take(resource),
-                    "tag": data.tags.take(tag),
-                    "count": value * float(links.bounds.step),
-                }
-            )
+            if self._hides_users:
+                parts["resources"] = pl.DataFrame({"resource_id": public.resources.series, "count": popular})
+            links = self._links(public, best(popular, self.resources))
+            parts["links"] = yield from self._noisy_links(links, budget.part(rest).for_sums(), public)
         return parts
 
+    def _noisy_links(self, links: LinkTable, mechanism: AdditiveMechanism, public: TagAssignments) -> Any:
+        """The links above the threshold.
 
-def least_link(mechanism: AdditiveMechanism, links: Links) -> float:
-    """The threshold, in units of the sums, that noise alone passes in FALSE_LINKS cells of a resource on average."""
+        All cells get noise, empty ones too. The bounds are those of the whole table, so its blocks spend their budget
+        once, together.
+        """
+        step = float(links.bounds.step)
+        least = math.ceil(_least_link(mechanism, links) / step)
+        found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
+        for first, last in links.blocks():
+            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), mechanism)
+            kept = np.flatnonzero(noisy >= least)
+            row, tag = np.divmod(kept, max(links.n_tags, 1))
+            for column, values in zip(found, (links.resources[first + row], tag, noisy[kept]), strict=True):
+                column.append(values)
+        resource, tag, value = (np.concatenate(column) for column in found)
+        return pl.DataFrame(
+            {"resource_id": public.resources.take(resource), "tag": public.tags.take(tag), "count": value * step}
+        )
+
+    # Sums
+
+    def _popularity(self, data: TagAssignments) -> BoundedSums:
+        if not self._hides_users:
+            return unit_counts(np.bincount(data.tag, minlength=data.n_tags), Unit("record"))
+        return popularity(data, self._budget.norm, resources=self._has_links)
+
+    def _links(self, public: TagAssignments, popular: NDArray[np.int64]) -> LinkTable:
+        if not self._hides_users:
+            return LinkTable(np.arange(public.n_resources), public.n_tags, None)
+        return LinkTable(popular, public.n_tags, self._budget.norm)
+
+
+def _least_link(mechanism: AdditiveMechanism, links: LinkTable) -> float:
+    """The threshold, in units of the sums, that noise alone exceeds in FALSE_LINKS cells of a resource on average."""
     return mechanism.interval(links.bounds, 1 - 2 * FALSE_LINKS / max(links.n_tags, 1))
-
-
-def best(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
-    """Codes of the ``many`` largest released values, in the order of the codes."""
-    return np.sort(np.argsort(-values, kind="stable")[:many])
-
-
-def _not_covered(user: bool, resources: bool) -> tuple[str, ...]:
-    lists = "the public list of tags" + (" and that of resources" if resources else "")
-    if user:
-        return lists, "facts about people at large"
-    return (
-        lists,
-        "that a person takes part, and what many tags of one person tell together: this hides whether you gave one tag "
-        "to one resource, not your tags as a whole",
-        "facts about people at large",
-    )

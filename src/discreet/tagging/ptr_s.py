@@ -1,4 +1,4 @@
-"""PTR-S: a table of assignments of invented people, drawn from noisy sums about the real ones."""
+"""PTR-S: a table of assignments of synthetic people, drawn from noisy sums about the real ones."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.numbers import Rational, as_positive, as_probability
-from discreet.privacy.units import Unit
-from discreet.tagging.gram_topics import topics_of_gram
-from discreet.tagging.synthetic_posts import SyntheticWorld
-from discreet.tagging.tag_budget import TagBudget
-from discreet.tagging.tag_release import ASSIGNMENTS, Parts, TagMethod, TagPlan
-from discreet.tagging.tag_sums import popularity, tag_gram
-from discreet.tagging.topic_sums import TagTopics, resource_topics, size_counts, type_counts
+from discreet.privacy.budget import Budget
+from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.numbers import Rational
+from discreet.tagging.sums.topics import TagTopics, resource_topics, size_counts, type_counts
+from discreet.tagging.sums.users import best, popularity, tag_gram
+from discreet.tagging.synthetic_posts import SyntheticPosts
+from discreet.tagging.tag_method import ASSIGNMENTS, TagMethod, set_numbers
+from discreet.tagging.topics.gram_topics import topics_of_gram
 
 __all__ = ["PTRS"]
 
 SHARES = {name: Fraction(share) for name, share in (
     ("popularity", "1/10"), ("gram", "2/5"), ("resources", "2/5"), ("sizes", "1/20"), ("types", "1/20"),
 )}  # fmt: skip
-"""How the budget is split; public and fixed."""
+"""How the budget is divided; public and fixed."""
 
 MOST_USERS = 10**6
-"""No more people are invented than this, whatever the noisy number says."""
+"""No more people are made than this, whatever the noisy number says."""
 
 
 @dataclass(frozen=True)
 class PTRS(TagMethod):
-    """Synthetic triples: who reads them learns (ε, δ)-little about any real person, whatever is done with them.
+    """Synthetic triples, which say (ε, δ)-little about any real person, whatever is done with them.
 
     Parameters
     ----------
     epsilon, delta
-        The budget. With δ = 0 the noise is Laplace's, and more of it.
+        The budget. With δ = 0 the noise is Laplace noise, which is larger.
     head
-        How many of the most popular tags topics are made of; the others are one topic more.
+        How many of the most popular tags topics are made of; all others are one more topic.
     topics
         The most topics.
     users
-        How many people to invent; None for the noisy number of users.
+        How many synthetic people; None for the noisy number of users.
 
     Privacy
     -------
     Unit: one user, present or absent. Released with noise, one after the other: (1) the popularity of tags, every user
     of length 1; (2) the Gram matrix of the ``head`` most popular tags, every user of length 1; (4) resources by topic,
     every user of length 1; (5) numbers of users by size and by main topic, one vote each. (3) Topics and (6) the
-    triples are functions of these, of public values and of fresh random bits. μ-GDP with Σ μₖ² = μ², which keeps
+    triples are functions of these, of public values and of fresh random bits. μ-GDP with Σ μₖ² = μ², which gives
     (ε, δ); with δ = 0 lengths are in L1 and the noise is discrete Laplace, ε = Σ εₖ (``docs/proofs/tagging.md``,
     Theorem 8).
 
@@ -62,16 +62,16 @@ class PTRS(TagMethod):
 
     Notes
     -----
-    Real people and their posts do not occur, only invented ones, whose names have a random part so that nobody bears
-    one of them. At a few thousand users and ε near 1 the noise leaves a handful of topics and the resources that very
-    many tag. To recommend tags ``PTRJ`` is better by far; this is for those who need a table.
+    Real people and their posts do not occur. The names of the synthetic people have a random part, so that nobody has
+    one of them. With a few thousand users and ε near 1 the noise leaves a few topics and the resources that very many
+    tag. For recommendations ``PTRJ`` is simpler and as good; this is for those who need a table.
 
     Examples
     --------
     >>> import discreet as dc
     >>> data = dc.synthetic.tags(users=300, resources=40, seed=7).cleaned()
     >>> data = data.with_vocabulary("observed").with_resources("observed")
-    >>> release = PTRS.of(epsilon=2, delta="1e-6", users=50).release(data)
+    >>> release = PTRS(epsilon=2, delta="1e-6", users=50).release(data)
     >>> synthetic = dc.TagAssignments(release.table("assignments"))
     >>> synthetic.n_users
     50
@@ -80,92 +80,93 @@ class PTRS(TagMethod):
     name: ClassVar[str] = "ptr-s"
     kind: ClassVar[str] = ASSIGNMENTS
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Rational
+    delta: Rational = 0
     head: int = 100
     topics: int = 30
     users: int | None = None
 
-    @classmethod
-    def of(
-        cls, *, epsilon: Rational, delta: Rational, head: int = 100, topics: int = 30, users: int | None = None
-    ) -> PTRS:
-        return cls(as_positive(epsilon, "epsilon"), as_probability(delta), head, topics, users)
+    def __post_init__(self) -> None:
+        set_numbers(self)
+        require_whole(self.head, "head", most=MOST_USERS)
+        require_whole(self.topics, "topics", most=MOST_USERS)
+        if self.users is not None:
+            require_whole(self.users, "users", most=MOST_USERS)
 
     @property
-    def _budget(self) -> TagBudget:
-        return TagBudget(self.epsilon, self.delta)
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta)
 
-    def _require(self, data: TagAssignments) -> None:
-        for name in ("head", "topics", "users"):
-            value = getattr(self, name)
-            if value is None and name == "users":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_USERS:
-                raise UsageError(f"{name} = {value!r} must be a whole number from 1 to {MOST_USERS:,}.")
-        super()._require(data)
-        if not data.n_tags or not data.n_resources:
+    def _plan(self, public: TagAssignments) -> Plan:
+        if not public.n_tags or not public.n_resources:
             raise UsageError("a public list of tags or of resources is empty.", remedy="Give lists with entries.")
-
-    def _plan(self, public: TagAssignments) -> TagPlan:
-        budget = self._budget
-        blank = TagTopics.of(np.ones((0, 1)), np.empty(0, dtype=np.int64), public.n_tags)
-        first, by_topic = (
-            popularity(public, budget.order, resources=False),
-            resource_topics(public, blank, budget.order),
-        )
-        gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.order)
-        sums = {"popularity": first, "resources": by_topic, "sizes": size_counts(public)}
+        norm = self._budget.norm
+        no_topics = TagTopics.of(np.ones((0, 1)), np.empty(0, dtype=np.int64), public.n_tags)
+        sums = {
+            "popularity": popularity(public, norm),
+            "resources": resource_topics(public, no_topics, norm),
+            "sizes": size_counts(public),
+        }
         expected: dict[str, Any] = {}
         for name, some in sums.items():
-            mechanism = budget.additive(SHARES[name])
+            mechanism = self._budget.part(SHARES[name]).for_sums()
             mechanism.check(some)
             expected[f"{name}_noise_sd"] = mechanism.standard_deviation(some)
-        budget.gram(SHARES["gram"]).check(gram)
-        expected["gram_noise_sd"] = budget.gram_noise(SHARES["gram"], gram)
-        return TagPlan(
-            loss=budget.loss,
-            unit=Unit("user"),
+        gram, noise = (
+            tag_gram(public, np.arange(min(self.head, public.n_tags)), norm),
+            self._budget.part(SHARES["gram"]),
+        )
+        noise.for_gram().check(gram)
+        expected["gram_noise_sd"] = noise.for_gram().spectral_deviation(gram)
+        return Plan(
+            loss=self._budget.loss,
             basis="synthetic assignments, docs/proofs/tagging.md, Theorem 8",
-            subject="assignments of invented people",
-            caps=(*first.caps, *gram.caps, *by_topic.caps),
-            not_covered=("the public lists of tags and resources", "facts about people at large"),
+            subject="assignments of synthetic people",
+            caps=(*sums["popularity"].caps, *gram.caps, *sums["resources"].caps),
+            not_covered=(
+                "the public lists of tags and resources",
+                "facts that would be true without this person's data",
+            ),
             expected=expected,
+            public=public,
         )
 
-    def _make(self, data: TagAssignments) -> Parts:
-        budget = self._budget
-        tags = self._noisy("popularity", popularity(data, budget.order, resources=False))
-        head = np.sort(np.argsort(-tags, kind="stable")[: self.head])
-        gram = tag_gram(data, head, budget.order)
-        (matrix,) = budget.gram(SHARES["gram"]).release(gram)
-        found = topics_of_gram(matrix, budget.gram_noise(SHARES["gram"], gram), most_topics=self.topics)
-        topics = TagTopics.of(found.topic_given_tag, head, data.n_tags)
+    def _rounds(self, plan: Plan) -> Rounds:
+        public: TagAssignments = plan.public
+        norm, noise = self._budget.norm, plan.expected
 
-        by_topic = resource_topics(data, topics, budget.order)
-        noise = budget.additive(SHARES["resources"]).standard_deviation(by_topic)
-        resources = shrunk(self._noisy("resources", by_topic), noise)
-        counts = size_counts(data)
-        sizes = self._noisy("sizes", counts)
-        types = self._noisy("types", type_counts(data, topics))
+        def noisy(name: str, statistics: Any) -> Any:
+            answer = yield Round(statistics, self._budget.part(SHARES[name]).for_sums())
+            return answer.astype(np.float64) * float(statistics(public).step)
+
+        tags = yield from noisy("popularity", lambda data: popularity(data, norm))
+        head = best(tags, self.head)
+        gram = self._budget.part(SHARES["gram"]).for_gram()
+        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), gram)
+        found = topics_of_gram(matrix, noise["gram_noise_sd"], most_topics=self.topics)
+        topics = TagTopics.of(found.topic_given_tag, head, public.n_tags)
+        by_topic = yield from noisy("resources", lambda data: resource_topics(data, topics, norm))
+        sizes = yield from noisy("sizes", size_counts)
+        types = yield from noisy("types", lambda data: type_counts(data, topics))
 
         words = np.tile(np.maximum(tags, 0.0), (topics.n_topics, 1))
         words[-1, head] = 0.0
         words[:-1] = 0.0
         words[:-1, head] = found.tag_given_topic
-        classes = above_noise(sizes, budget.additive(SHARES["sizes"]).standard_deviation(counts))
-        world = SyntheticWorld(types=types, sizes=classes, resources=resources, tags=words)
+        posts = SyntheticPosts(
+            types=types,
+            sizes=above_noise(sizes, noise["sizes_noise_sd"]),
+            resources=shrunk(by_topic, noise["resources_noise_sd"]),
+            tags=words,
+        )
         many = self.users if self.users is not None else int(np.clip(np.rint(sizes.sum()), 1, MOST_USERS))
-        return {"assignments": world.draw(many, data.resources, data.tags)}
-
-    def _noisy(self, name: str, sums: BoundedSums) -> NDArray[np.float64]:
-        return self._budget.additive(SHARES[name]).release(sums).astype(np.float64) * float(sums.step)
+        return {"assignments": posts.draw(many, public.resources, public.tags)}
 
 
 def above_noise(sizes: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Classes of sizes that two deviations of noise do not explain; where there is none, that of 16 to 31 triples.
+    """Classes of sizes above two standard deviations of the noise; where there is none, that of 16 to 31 triples.
 
-    Noise on the last classes would invent people with thousands of triples.
+    Noise on the last classes would make people with thousands of triples.
 
     Examples
     --------
@@ -179,9 +180,9 @@ def above_noise(sizes: NDArray[np.float64], noise: float) -> NDArray[np.float64]
 
 
 def shrunk(rows: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Rows drawn towards zero by how much of their length is noise (James and Stein), negative entries left out.
+    """Rows shrunk towards zero by how much of their length is noise (James and Stein), without negative entries.
 
-    Of rows that are nothing but noise half would stay; those within four deviations of its squared length go.
+    Half of the rows of noise alone would stay; those within four deviations of its squared length are set to 0.
 
     Examples
     --------

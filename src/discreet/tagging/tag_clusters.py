@@ -18,15 +18,15 @@ from discreet.data.tags import TagAssignments
 __all__ = ["tag_clusters"]
 
 ROUNDS = 50
-"""Most rounds of Lloyd's algorithm; it usually comes to rest in a third of them."""
+"""The most rounds of Lloyd's algorithm; it usually converges in a third of them."""
 
 
 def tag_clusters(data: TagAssignments, clusters: int) -> NDArray[np.int64]:
     """The cluster of each tag, from 0; −1 for a tag that nobody has used.
 
     A tag is the vector of how many users gave it to each resource; tags are alike by the cosine of their vectors.
-    Everything is decided by the data alone, without chance: the first center is the tag that is used most, and each
-    further one the tag whose uses times distance from its nearest center are most.
+    Nothing is random: the first center is the tag that is used most, and each further one the tag with the largest
+    product of uses and distance from its nearest center.
 
     Parameters
     ----------

@@ -12,20 +12,23 @@ baseline of PriTop.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.pairs.pair_sums import require_whole
 from discreet.privacy.numbers import Rational, as_fraction
+from discreet.tagging.recommenders.folk_rank import FolkRank
 from discreet.tagging.tag_clusters import tag_clusters
 
-__all__ = ["TagSuppression"]
+__all__ = ["SuppressedTags", "TagSuppression"]
 
 Rule = Literal["least", "entropy"]
 Integers = NDArray[np.int64]
@@ -105,8 +108,35 @@ class TagSuppression:
             raise UsageError(f"sigma = {self.sigma} must be from 0 to 1.", remedy="It is the share that is kept.")
         require_whole(self.clusters, "clusters", least=1)
         if self.rule not in get_args(Rule):
-            raise UsageError(f"rule={self.rule!r}?", remedy=f"Choose {' or '.join(map(repr, get_args(Rule)))}.")
+            raise UsageError(f"rule must be {' or '.join(map(repr, get_args(Rule)))}, got {self.rule!r}.")
         return 1 - sigma
+
+
+@dataclass
+class SuppressedTags:
+    """FolkRank on the triples that a suppression of tags has left.
+
+    Parameters
+    ----------
+    sigma, clusters, rule
+        As in ``TagSuppression``.
+    """
+
+    name: ClassVar[str] = "tag-suppression"
+
+    sigma: Rational = TagSuppression.sigma
+    clusters: int = TagSuppression.clusters
+    rule: Rule = TagSuppression.rule
+
+    def fit(self, data: TagAssignments) -> Self:
+        """Suppress, then learn from what is left."""
+        left = TagSuppression(sigma=self.sigma, clusters=self.clusters, rule=self.rule).suppress(data)
+        self.model_ = FolkRank().fit(left)
+        return self
+
+    def recommend(self, queries: Iterable[tuple[Any, Any]], n: int = 10) -> pl.DataFrame:
+        """The best tags for each user who is about to tag a resource."""
+        return self.model_.recommend(queries, n=n)
 
 
 def _order_of_removal(data: TagAssignments, cluster: Integers, rule: Rule) -> Integers:

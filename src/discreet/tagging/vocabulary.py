@@ -1,154 +1,146 @@
-"""A public vocabulary, or a public list of resources, found privately: for data that come without one."""
+"""A public list of tags or of resources, found privately: for data that come without one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
+from discreet.common.arguments import require_choice
 from discreet.data.interactions import Interactions
 from discreet.data.tags import TagAssignments
-from discreet.errors import UsageError
-from discreet.privacy.bounding import BoundedInteractions, cap_items
-from discreet.privacy.charging import charged
+from discreet.privacy.bounding import BoundedInteractions, cap_items, check_cap
 from discreet.privacy.discovery import GaussianSelection, KeySelection, StabilitySelection
-from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.method import Method, Parts, Plan
 from discreet.privacy.numbers import Rational
 from discreet.privacy.policy_selection import PolicySelection
-from discreet.privacy.release import Release
-from discreet.privacy.units import Unit
-from discreet.tagging.tag_release import require_assignments
+from discreet.tagging.tag_method import require_assignments
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
+    from discreet.privacy.release import Release
 
-__all__ = ["Way", "discover_resources", "discover_tags"]
+__all__ = ["ListedResources", "ListedTags", "discover_resources", "discover_tags"]
 
-Way = Literal["laplace", "gaussian", "policy"]
-_WAYS = {"laplace": StabilitySelection, "gaussian": GaussianSelection, "policy": PolicySelection}
+WAYS = {"laplace": StabilitySelection, "gaussian": GaussianSelection, "policy": PolicySelection}
 
 
-def discover_tags(
-    data: TagAssignments,
-    *,
-    epsilon: Rational,
-    delta: Rational,
-    cap: int = 20,
-    way: Way = "gaussian",
-    ids: Literal["text", "number"] = "text",
-    ledger: Ledger | None = None,
-) -> Release:
-    """Release the tags that enough users use.
+@dataclass(frozen=True)
+class ListedTags(Method):
+    """The tags that enough users use, found among those that occur.
 
     What is released is public from then on: ``data.with_vocabulary(release.table("tags")["tag"], outside="drop")`` is
-    ready for every method that needs a public vocabulary. What those spend is added to what this spends.
+    ready for every method that needs a public list of tags. What those spend is added to what this spends.
 
     Parameters
     ----------
     epsilon, delta
-        The budget.
+        The budget; δ is above 0.
     cap
-        The most tags of one user that are looked at, chosen at random.
+        The most tags of one user that are used, chosen at random.
     way
         ``"laplace"`` and ``"gaussian"`` count users and release the noisy numbers ("users") beside the tags; from a cap
-        of about five on the latter finds more. ``"policy"`` weighs users so that nobody's weight is spent on tags that
-        are known by then, and releases names alone: it pays where users are many and a cap is hard to choose.
+        of about five on the latter finds more. ``"policy"`` weights users so that nobody's weight is spent on tags that
+        are known already, and releases names alone: for many users, where a cap is hard to choose.
     ids
         The type of the released tags, which should be that of your tags; declared, because the type that occurs may
-        follow from one user's record. Tags that have no such form are left out.
+        follow from one user's record. Tags that have no such form are dropped.
 
     Privacy
     -------
     Unit: one user, present or absent. (ε, δ) by Theorem 7 of ``docs/proofs/selection.md`` (Laplace) and Theorems 2 and
-    3 of ``docs/proofs/tagging.md``. Only tags that occur can be named; that a tag which one user alone uses is named
-    has a probability of at most δ.
+    3 of ``docs/proofs/tagging.md``. Only tags that occur can be named; a tag that only one user uses is named with a
+    probability of at most δ.
 
     Examples
     --------
     >>> data = TagAssignments([(user, f"page-{user}", tag) for user in range(400) for tag in ("toread", f"my-{user}")])
-    >>> release = discover_tags(data, epsilon=1, delta="1e-6", cap=2)
+    >>> release = ListedTags(epsilon=1, delta="1e-6", cap=2).release(data)
     >>> release.table("tags")["tag"].to_list()
     ['toread']
     >>> data.with_vocabulary(release.table("tags")["tag"], outside="drop").n_tags
     1
     """
-    require_assignments(data, "discover_tags")
-    held = _held(data, data.tags.take(data.tag), ids)
-    return _discovered(data, held, "tag", epsilon=epsilon, delta=delta, cap=cap, way=way, ids=ids, ledger=ledger)
 
+    name: ClassVar[str] = "discover_tags"
+    kind: ClassVar[str] = "tag-list"
+    reads = "records"
+    what: ClassVar[str] = "tags"
+    column: ClassVar[str] = "tag"
 
-def discover_resources(
-    data: TagAssignments,
-    *,
-    epsilon: Rational,
-    delta: Rational,
-    cap: int = 20,
-    way: Way = "gaussian",
-    ids: Literal["text", "number"] = "text",
-    ledger: Ledger | None = None,
-) -> Release:
-    """Release the resources that enough users tag: as ``discover_tags``, part "resources", column "resource_id"."""
-    require_assignments(data, "discover_resources")
-    held = _held(data, data.resources.take(data.resource), ids)
-    return _discovered(data, held, "resource", epsilon=epsilon, delta=delta, cap=cap, way=way, ids=ids, ledger=ledger)
+    epsilon: Rational
+    delta: Rational
+    cap: int = 20
+    way: Literal["laplace", "gaussian", "policy"] = "gaussian"
+    ids: Literal["text", "number"] = "text"
 
+    def __post_init__(self) -> None:
+        require_choice(self.way, "way", tuple(WAYS))
+        require_choice(self.ids, "ids", ("text", "number"))
+        check_cap(self.cap)
+        loss = self._selection.loss
+        object.__setattr__(self, "epsilon", loss.epsilon)
+        object.__setattr__(self, "delta", loss.delta)
 
-def _held(data: TagAssignments, keys: pl.Series, ids: Literal["text", "number"]) -> Interactions:
-    """Which user holds which key, each once, with keys of the declared type."""
-    frame = pl.DataFrame({"user_id": data.users.take(data.user), "item_id": keys})
-    return Interactions(frame, duplicates="last").with_item_ids(ids)
+    @property
+    def _selection(self) -> KeySelection:
+        return WAYS[self.way].of(epsilon=self.epsilon, delta=self.delta)
 
+    def _public(self, data: TagAssignments) -> TagAssignments:
+        require_assignments(data, self.name)
+        return data.emptied()
 
-def _discovered(
-    data: TagAssignments,
-    held: Interactions,
-    what: Literal["tag", "resource"],
-    *,
-    epsilon: Rational,
-    delta: Rational,
-    cap: int,
-    way: Way,
-    ids: str,
-    ledger: Ledger | None,
-) -> Release:
-    if way not in _WAYS:
-        raise UsageError(f"way={way!r}?", remedy=f"Choose one of {', '.join(_WAYS)}.")
-    selection: KeySelection = _WAYS[way].of(epsilon=epsilon, delta=delta)
-    bounded = cap_items(held, cap)
-    selection.check(bounded)
-    guarantee = Guarantee(
-        loss=selection.loss,
-        unit=Unit("user"),
-        standing=Standing.PROVED,
-        basis=selection.theorem,
-        subject=f"the {what}s that enough users hold",
-        caps=(f"at most {cap} {what}s of each user were looked at, chosen at random",),
-        not_covered=("facts about people at large",),
-    )
-    stated = selection.loss
-    parameters = {
-        "epsilon": str(stated.epsilon),
-        "delta": str(stated.delta),
-        "cap": cap,
-        "way": way,
-        "ids": ids,
-    }
-    mechanism = f"discover_{what}s"
-    with charged(ledger, data, guarantee, mechanism=mechanism, parameters=parameters) as charge:
-        release = Release(
-            kind=f"{what}-list",
-            guarantee=guarantee,
-            mechanism=mechanism,
-            parameters={**parameters, "threshold": selection.threshold(cap)},
-            parts={f"{what}s": _found(selection, bounded, "tag" if what == "tag" else "resource_id")},
-            dataset=data.name,
+    def _plan(self, public: TagAssignments) -> Plan:
+        selection = self._selection
+        selection.check(self._held(public))
+        return Plan(
+            loss=selection.loss,
+            basis=selection.theorem,
+            subject=f"the {self.what} that enough users hold",
+            caps=(f"at most {self.cap} {self.what} of each user were used, chosen at random",),
+            not_covered=("facts that would be true without this person's data",),
+            expected={"threshold": selection.threshold(self.cap)},
         )
-        charge.settle(release.id)
-    return release
+
+    def _draw(self, data: TagAssignments, plan: Plan) -> Parts:
+        held = self._held(data)
+        codes, users = self._selection.release(held)
+        table = pl.DataFrame({self.column: held.records.items.take(codes)})
+        return {self.what: table if users is None else table.with_columns(users=pl.Series(users, dtype=pl.Int64))}
+
+    def _held(self, data: TagAssignments) -> BoundedInteractions:
+        """Which user holds which key, each once, with keys of the declared type."""
+        frame = pl.DataFrame({"user_id": data.users.take(data.user), "item_id": self._keys(data)})
+        return cap_items(Interactions(frame, duplicates="last").with_item_ids(self.ids), self.cap)
+
+    def _keys(self, data: TagAssignments) -> pl.Series:
+        return data.tags.take(data.tag)
 
 
-def _found(selection: KeySelection, bounded: BoundedInteractions, column: str) -> pl.DataFrame:
-    """The keys that pass in the order of their names, with noisy numbers of users where there are any."""
-    codes, users = selection.release(bounded)
-    table = pl.DataFrame({column: bounded.records.items.take(codes)})
-    return table if users is None else table.with_columns(users=pl.Series(users, dtype=pl.Int64))
+@dataclass(frozen=True)
+class ListedResources(ListedTags):
+    """The resources that enough users tag: as ``ListedTags``, with the part "resources", column "resource_id".
+
+    Privacy
+    -------
+    As ``ListedTags``.
+    """
+
+    name: ClassVar[str] = "discover_resources"
+    kind: ClassVar[str] = "resource-list"
+    what: ClassVar[str] = "resources"
+    column: ClassVar[str] = "resource_id"
+
+    def _keys(self, data: TagAssignments) -> pl.Series:
+        return data.resources.take(data.resource)
+
+
+def discover_tags(data: TagAssignments, *, ledger: Ledger | None = None, **settings: Any) -> Release:
+    """Release the tags that enough users use; the settings are those of ``ListedTags``."""
+    return ListedTags(**settings).release(data, ledger=ledger)
+
+
+def discover_resources(data: TagAssignments, *, ledger: Ledger | None = None, **settings: Any) -> Release:
+    """Release the resources that enough users tag; the settings are those of ``ListedTags``."""
+    return ListedResources(**settings).release(data, ledger=ledger)

@@ -1,5 +1,6 @@
 """Checks that every mechanism and model is put through; yours can be, too."""
 
+from discreet.testing.coupled import CoupledResult, CoupledRunError, coupled_run
 from discreet.testing.laws import (
     additive_log_ratio,
     additive_renyi,
@@ -8,15 +9,25 @@ from discreet.testing.laws import (
     renyi_divergence,
     smallest_delta,
 )
-from discreet.testing.worlds import neighboring_worlds, tiny_histories
+from discreet.testing.neighboring import NeighboringPair, interaction_pairs, table_pairs, tag_pairs
+from discreet.testing.parts import require_sums_add_up
+from discreet.testing.tiny_datasets import neighboring_datasets, tiny_histories
 
 __all__ = [
+    "CoupledResult",
+    "CoupledRunError",
+    "NeighboringPair",
     "additive_log_ratio",
     "additive_renyi",
+    "coupled_run",
     "fits_law",
+    "interaction_pairs",
     "max_log_ratio",
-    "neighboring_worlds",
+    "neighboring_datasets",
     "renyi_divergence",
+    "require_sums_add_up",
     "smallest_delta",
+    "table_pairs",
+    "tag_pairs",
     "tiny_histories",
 ]

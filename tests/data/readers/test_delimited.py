@@ -65,7 +65,7 @@ def test_separators_of_several_bytes(tmp_path: Path, separator: str) -> None:
 
 @pytest.mark.parametrize("separator", ["", "\n", '"'])
 def test_what_cannot_separate(separator: str) -> None:
-    with pytest.raises(UsageError, match="separate"):
+    with pytest.raises(UsageError, match="separator"):
         Layout(RATINGS, separator=separator)
 
 
@@ -74,7 +74,7 @@ def test_quotes_hold_separators_newlines_and_quotes(tmp_path: Path) -> None:
     content = '1,7,3,"a, ""b""\nc"\n2,8,"4",""\n3,9,5,d\n'
     records = read(tmp_path, content, layout)
     assert records.frame.rows() == [(1, 7, 3.0, 'a, "b"\nc'), (2, 8, 4.0, ""), (3, 9, 5.0, "d")]
-    assert [records.places.of(row)[1] for row in range(3)] == [1, 3, 4]
+    assert [records.origins.of(row)[1] for row in range(3)] == [1, 3, 4]
 
 
 def test_without_quoting_a_quote_is_a_letter(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_lines_before_the_records_are_read_over(tmp_path: Path) -> None:
     for end in ("", "\n"):
         records = read(tmp_path, f"| a note\n1,7,3,a{end}", Layout(RATINGS, skip=1))
         assert records.frame.height == 1
-        assert records.places.of(0)[1] == 2
+        assert records.origins.of(0)[1] == 2
     with_header = Layout((Column("a"),), header=True, skip=1)
     assert rows(tmp_path, "| a note\na\nx", with_header) == [("x",)]
 
@@ -115,14 +115,14 @@ def test_plain_integer_ids_are_integers(tmp_path: Path) -> None:
 
 def test_a_line_too_short_and_one_too_long_do_not_make_up_for_each_other(tmp_path: Path) -> None:
     columns = (Column("a", "integer"), *skipped(1), Column("b", blank=True), *skipped(1))
-    with pytest.raises(DataError, match="3 fields where 4 belong") as caught:
+    with pytest.raises(DataError, match="3 fields instead of 4") as caught:
         read(tmp_path, "1,x,y,z\n2,x,y\n3,x,y,z,u\n", Layout(columns))
     assert caught.value.line == 2
 
 
 BAD = [
-    ("1,7,3,a\n2,8,4\n", 2, None, "3 fields where 4 belong"),
-    ("1,7,3,a\n2,8,4,b,c\n", 2, None, "5 fields where 4 belong"),
+    ("1,7,3,a\n2,8,4\n", 2, None, "3 fields instead of 4"),
+    ("1,7,3,a\n2,8,4,b,c\n", 2, None, "5 fields instead of 4"),
     ("1,7,3,a\n\n2,8,4,b\n", 2, None, "blank"),
     ("1,7,3,a\nx,8,4,b\n", 2, "user_id", "whole number"),
     ("1,7,3,a\n1.5,8,4,b\n", 2, "user_id", "whole number"),
@@ -134,7 +134,7 @@ BAD = [
     ("1,7,3,a\n2,8,-inf,b\n", 2, "rating", "finite"),
     ("1,7,3,a\n2,8,1e999,b\n", 2, "rating", "too large"),
     ("1,7,3,a\n2,,4,b\n", 2, "item_id", "blank"),
-    ("1;7;3;a\n", 1, None, "1 fields where 4 belong"),
+    ("1;7;3;a\n", 1, None, "1 fields instead of 4"),
 ]
 
 
@@ -281,6 +281,6 @@ def test_reading_at_once_agrees_with_reading_in_blocks(
         patch.setattr(files, "BLOCK_BYTES", size)
         in_blocks = delimited._read(path, layout)
     assert_frame_equal(at_once.frame, in_blocks.frame)
-    assert [at_once.places.of(row) for row in range(at_once.frame.height)] == [
-        in_blocks.places.of(row) for row in range(in_blocks.frame.height)
+    assert [at_once.origins.of(row) for row in range(at_once.frame.height)] == [
+        in_blocks.origins.of(row) for row in range(in_blocks.frame.height)
     ]

@@ -37,7 +37,7 @@ def test_usual_names_are_understood() -> None:
 def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
     lines = [["user_id", "item_id", "rating"], ["1", "7", "3.5"], ["2", "7", "1"]]
     path = written(tmp_path, "".join(separator.join(line) + "\n" for line in lines))
-    assert load(path).to_frame().rows() == [(1, 7, 3.5), (2, 7, 1.0)]
+    assert load(path).to_frame().rows() == [("1", "7", 3.5), ("2", "7", 1.0)]
 
 
 def test_columns_by_name(tmp_path: Path) -> None:
@@ -48,8 +48,9 @@ def test_columns_by_name(tmp_path: Path) -> None:
 
 def test_without_a_header(tmp_path: Path) -> None:
     path = written(tmp_path, "1,7,3,100\n2,7,4,200\n")
-    assert load(path, header=False).to_frame().rows() == [(1, 7, 3.0, 100), (2, 7, 4.0, 200)]
-    assert load(path, header=False, user="2", item="1").to_frame().rows() == [(7, 1), (7, 2)]
+    rows = load(path, header=False, ids="number").to_frame().rows()
+    assert rows == [(1, 7, 3.0, 100), (2, 7, 4.0, 200)]
+    assert load(path, header=False, user="2", item="1").to_frame().rows() == [("7", "1"), ("7", "2")]
     with pytest.raises(DataError, match="no column looks like the user") as caught:
         read(path)
     assert "header=False" in caught.value.remedy
@@ -80,7 +81,7 @@ def test_tags_and_tables(tmp_path: Path) -> None:
     assert table.to_frame().rows() == [("F", 30), ("M", 4)]
     with pytest.raises(UsageError, match="domains"):
         read(tmp_path / "x.csv", what="table")
-    with pytest.raises(UsageError, match="what='films'"):
+    with pytest.raises(UsageError, match=r"what must be .* 'films'"):
         read(tmp_path / "x.csv", what="films")
 
 
@@ -137,7 +138,7 @@ def test_parquet_and_arrow(tmp_path: Path, suffix: str) -> None:
 def test_bad_rows_of_parquet_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pl.DataFrame({"user_id": [1, 2], "item_id": [1, 1], "rating": [3.0, 9.0]}).write_parquet(path)
-    with pytest.raises(DataError, match="row 1: the rating is not on the declared scale") as caught:
+    with pytest.raises(DataError, match=r"row 1, .*the rating is not on the declared scale") as caught:
         read(path, scale="1:5")
     assert (caught.value.file, caught.value.line) == (str(path), None)
     pl.DataFrame({"user_id": [1, None], "item_id": [1, 1]}).write_parquet(path)

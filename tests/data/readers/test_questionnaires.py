@@ -43,7 +43,7 @@ def test_a_parquet_file_that_is_not_adult(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column 'workclass'; the columns are 'age'"):
         read(tmp_path)
     pl.DataFrame({"age": ["old"]}).write_parquet(tmp_path / "adult.parquet")
-    with pytest.raises(DataError, match="row 0: this is no integer"):
+    with pytest.raises(DataError, match=r"row 0, .*this is no integer"):
         read(tmp_path)
 
 

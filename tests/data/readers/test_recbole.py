@@ -20,7 +20,8 @@ def load(path: Path, **options: Any) -> Interactions:
 
 
 def test_atomic_files() -> None:
-    data = load(FIXTURES / "recbole")
+    assert load(FIXTURES / "recbole").users.ids() == ["186", "196", "22"]
+    data = load(FIXTURES / "recbole", ids="number")
     assert data.to_frame().rows() == [
         (22, 242, 1.0, 878887116),
         (186, 302, 3.0, 891717742),
@@ -48,7 +49,7 @@ def test_other_column_names(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_ids_that_are_text_in_one_file_are_text_in_all(tmp_path: Path) -> None:
+def test_ids_are_tokens_in_all_files(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "recbole", tmp_path, dirs_exist_ok=True)
     with (tmp_path / "shop.user").open("a") as file:
         file.write("u7\t30\tF\n")

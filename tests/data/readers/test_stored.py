@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from discreet.common import replacing
 from discreet.data import CategoricalDomain, IntegerDomain, Interactions, Table, TagAssignments
 from discreet.data.readers import detect, read, write
 from discreet.errors import DataError, UsageError
@@ -75,8 +76,11 @@ def test_a_single_file_gives_everything_back(tmp_path: Path, visits: Interaction
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_text_keeps_the_records(tmp_path: Path, films: Interactions, suffix: str) -> None:
     path = write(films, tmp_path / f"x.{suffix}", tables=False)
-    again = read(path, context=["day"], scale="0.5:5:0.5")
+    again = read(path, context=["day"], scale="0.5:5:0.5", ids="item=number")
     assert again.fingerprint == films.fingerprint
+    as_text = read(path, context=["day"], scale="0.5:5:0.5")
+    assert isinstance(as_text, Interactions)
+    assert films.fingerprint in as_text.earlier_fingerprints
 
 
 def test_parts_remember_where_they_came_from(tmp_path: Path, films: Interactions) -> None:
@@ -176,7 +180,7 @@ def test_odd_ids_and_odd_things(tmp_path: Path) -> None:
     odd = Interactions([((1, 2), "x")])
     with pytest.raises(UsageError, match="neither numbers nor text"):
         write(odd, tmp_path / "odd")
-    with pytest.raises(UsageError, match="is no dataset"):
+    with pytest.raises(UsageError, match="data must be Interactions"):
         write([1, 2], tmp_path / "list")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
@@ -195,18 +199,18 @@ def test_when_the_last_step_fails_what_was_there_comes_back(
     tmp_path: Path, visits: Interactions, films: Interactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(visits, tmp_path / "x")
-    replace = os.replace
 
     def refuse(source: Path, target: Path) -> None:
-        if target == path and source.suffix == ".new":
-            raise OSError(5, "Input/output error")
-        replace(source, target)
+        raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(DataError, match="Input/output error"):
+    monkeypatch.setattr(replacing, "exchange", refuse)
+    with pytest.raises(DataError, match="Input/output error") as caught:
         write(films, path, overwrite=True)
     assert read(path).name == "visits"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+    # What was written is complete, and the message names it.
+    (kept,) = (entry for entry in tmp_path.iterdir() if entry != path)
+    assert str(kept) in caught.value.remedy
+    assert read(kept).fingerprint == films.fingerprint
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"discreet": 1}', '{"discreet": 1, "kind": "table"}', "\udcff"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import gumbel_l, kstest
 
-from discreet.neighbors.selection.draws import first_arrivals, laplace, log_exponentials, uniforms
 from discreet.privacy import entropy
+from discreet.privacy.published_draws import first_arrivals, laplace, log_exponentials, uniforms
 
 
 def test_laws(fixed_bits) -> None:

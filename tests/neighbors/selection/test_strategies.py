@@ -151,8 +151,8 @@ def test_weights_are_similarities_with_the_stated_noise(strategy: SelectionStrat
     assert np.abs(draws - FILMS.similarity).mean(axis=0) == pytest.approx(scale, rel=0.2)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=1, max_size=7), st.integers(1, 4))
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=1, max_size=6), st.integers(1, 3))
 def test_laws_of_any_small_list(similarity: list[float], k: int) -> None:
     films = Candidates(np.array(similarity), np.linspace(0.1, 1, len(similarity)))
     strategies = [Nearest(k), Probabilistic(k, beta=1), PNCF(k, epsilon=5), PPNS(k, epsilon=5, beta=2)]

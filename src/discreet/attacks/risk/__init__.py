@@ -1,8 +1,8 @@
 """Risk and utility of epsilon: curves, the best point for given weights, and what a guarantee leaves to an attacker."""
 
+from discreet.attacks.engine.limits import limit_of, success_limit
 from discreet.attacks.risk.answers import Ceiling, OperatingPoint, Place
 from discreet.attacks.risk.curve import RiskCurve, RiskPoint
-from discreet.attacks.risk.limits import limit_of, success_limit
 from discreet.attacks.risk.report import RiskReport, risk_report
 
 __all__ = [

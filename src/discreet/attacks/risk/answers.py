@@ -104,7 +104,7 @@ class Ceiling:
     epsilon
         The largest epsilon; None if there is none among those tried.
     above_chance
-        For a level that a blind guess exceeds: the largest epsilon whose risk is at most that much above chance.
+        For a level that a blind guess exceeds: the largest epsilon with a risk of at most that much above chance.
     all_tried
         Whether the risk stays below at every epsilon that was tried, so that larger ones may do, too.
     """

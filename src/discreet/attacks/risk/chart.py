@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.risk.answers import OperatingPoint
 from discreet.attacks.risk.report import RiskReport
+from discreet.reports import COLORS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["risk_chart"]
 
 UTILITY, LIMIT = "utility left", "any attacker at most"
-COLORS = {UTILITY: "#2f6f6a", LIMIT: "#c79a2b"}
-RISKS = ("#c8553d", "#5a6fb0", "#8a5a83")
 
 
 def risk_chart(report: RiskReport, points: tuple[OperatingPoint, ...] = ()) -> alt.HConcatChart:
@@ -30,80 +29,56 @@ def risk_chart(report: RiskReport, points: tuple[OperatingPoint, ...] = ()) -> a
     """
     import altair as alt
 
-    left = alt.layer(*_trade_off(report), *_best(points)).properties(
-        width=330, height=300, title="Risk against utility"
+    rows = [
+        {"series": series, "epsilon": point.epsilon, "utility": point.utility, "risk": risk, "low": low, "high": high}
+        for curve in report.curves
+        for point in curve.points
+        for series, risk, low, high in (
+            (curve.attacker, point.risk, point.risk_low, point.risk_high),
+            (LIMIT, point.limit, point.limit, point.limit),
+        )
+        if risk is not None
+    ]
+    kept = [
+        {"series": UTILITY, "epsilon": p.epsilon, "risk": p.utility, "low": p.utility_low, "high": p.utility_high}
+        for p in report.curve.points
+    ]
+    y = alt.Y("risk:Q", title="risk: right guesses", scale=alt.Scale(domain=[0, 1]))
+    x = alt.X("utility:Q", title=UTILITY, scale=alt.Scale(domain=[0, 1]))
+    trade = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=_color(rows), order="epsilon:Q")
+    left = alt.layer(trade.mark_line(strokeWidth=2), trade.mark_circle(size=28, opacity=1), *_best(points))
+    over = alt.Chart(alt.Data(values=[*rows, *kept])).encode(
+        x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log")),
+        y=alt.Y("risk:Q", title="share", scale=alt.Scale(domain=[0, 1])),
+        color=_color([*kept, *rows]),
     )
-    right = alt.layer(*_over_epsilon(report)).properties(width=330, height=300, title="Over ε, with bands")
-    both = alt.hconcat(left, right, title=f"Risk and utility of {report.model}").resolve_scale(color="independent")
+    band = over.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="share"), y2="high:Q")
+    right = alt.layer(band, over.mark_line(strokeWidth=2), over.mark_circle(size=28, opacity=1))
+    panels = [
+        panel.properties(width=330, height=300, title=title)
+        for panel, title in ((left, "Risk against utility"), (right, "Over ε, with bands"))
+    ]
+    both = alt.hconcat(*panels, title=f"Risk and utility of {report.model}").resolve_scale(color="independent")
     return both.configure_view(strokeWidth=0)
 
 
-def _trade_off(report: RiskReport) -> list[Any]:
-    import altair as alt
-
-    rows = [
-        {"series": series, "utility": point.utility, "risk": risk, "epsilon": point.epsilon}
-        for curve in report.curves
-        for point in curve.points
-        for series, risk in ((curve.attacker, point.risk), (LIMIT, point.limit))
-        if risk is not None
-    ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("utility:Q", title=UTILITY, scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("risk:Q", title="risk: right guesses", scale=alt.Scale(domain=[0, 1])),
-        color=_color(report, [curve.attacker for curve in report.curves] + _limits(report)),
-        order="epsilon:Q",
-        tooltip=["series:N", "epsilon:Q", "utility:Q", "risk:Q"],
-    )
-    return [base.mark_line(strokeWidth=2), base.mark_circle(size=28, opacity=1)]
-
-
 def _best(points: tuple[OperatingPoint, ...]) -> list[Any]:
+    """The best points as diamonds with their epsilon."""
     import altair as alt
 
-    if not points:
-        return []
     rows = [{"utility": best.utility, "risk": best.risk, "label": f"ε = {best.epsilon:g}"} for best in points]
     base = alt.Chart(alt.Data(values=rows)).encode(x="utility:Q", y="risk:Q")
-    return [
-        base.mark_point(shape="diamond", size=130, filled=True, color="#1d2430"),
-        base.mark_text(align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N"),
-    ]
+    label = base.mark_text(align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N")
+    return [base.mark_point(shape="diamond", size=130, filled=True, color="#1d2430"), label] if rows else []
 
 
-def _over_epsilon(report: RiskReport) -> list[Any]:
+def _color(rows: list[dict[str, Any]]) -> alt.Color:
+    """Colors of the series: fixed ones for the utility and the limit, the others of the palette in their order."""
     import altair as alt
 
-    rows = []
-    for curve in report.curves:
-        for point in curve.points:
-            rows.append(_row(curve.attacker, point.epsilon, point.risk, point.risk_low, point.risk_high))
-            if point.limit is not None:
-                rows.append(_row(LIMIT, point.epsilon, point.limit, point.limit, point.limit))
-    rows += [_row(UTILITY, p.epsilon, p.utility, p.utility_low, p.utility_high) for p in report.curve.points]
-    names = [UTILITY, *(curve.attacker for curve in report.curves), *_limits(report)]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log")), color=_color(report, names)
-    )
-    y = alt.Y("value:Q", title="share", scale=alt.Scale(domain=[0, 1]))
-    return [
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="share"), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_circle(size=28, opacity=1).encode(y=y),
-    ]
-
-
-def _row(series: str, epsilon: float, value: float, low: float, high: float) -> dict[str, Any]:
-    return {"series": series, "epsilon": epsilon, "value": value, "low": low, "high": high}
-
-
-def _limits(report: RiskReport) -> list[str]:
-    return [LIMIT] if any(point.limit is not None for point in report.curve.points) else []
-
-
-def _color(report: RiskReport, names: list[str]) -> Any:
-    import altair as alt
-
-    colors = COLORS | {curve.attacker: color for curve, color in zip(report.curves, RISKS, strict=False)}
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    fixed = {UTILITY: COLORS[0], LIMIT: COLORS[3]}
+    free = iter([COLORS[1], COLORS[2], COLORS[4]])
+    colors = [fixed[name] if name in fixed else next(free) for name in names]
     legend = alt.Legend(orient="bottom", columns=1, title=None, labelLimit=330, symbolOpacity=1)
-    return alt.Color("series:N", scale=alt.Scale(domain=names, range=[colors[name] for name in names]), legend=legend)
+    return alt.Color("series:N", scale=alt.Scale(domain=names, range=colors), legend=legend)

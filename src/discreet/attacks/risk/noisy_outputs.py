@@ -7,27 +7,33 @@ drawn with one set of noise for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.linear import Histories, PurchaseAdversary, RatingAdversary, stepped, values_of
-from discreet.attacks.linear_attack import Secrets
-from discreet.attacks.risk.bands import Band, band
+from discreet.attacks.engine.bounds import Band, band
+from discreet.attacks.games.linear import HistorySizes, PurchaseAdversary, RatingAdversary, stepped, values_of
+from discreet.attacks.games.secrets import Secrets
+from discreet.attacks.games.shown import shown_answers, shown_scores
 from discreet.attacks.risk.curve import RiskCurve, RiskPoint
-from discreet.attacks.shown import shown_answers, shown_scores
+from discreet.attacks.risk.measured import RiskPlan
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.pairs import CoPurchaseCosine, PublishedCosine, PublishedSlopeOne, SlopeOne
-from discreet.recommender import Recommender
+from discreet.models.recommender import Recommender
+from discreet.models.registry import create
 
-__all__ = ["AVERAGING", "EPSILONS", "ONE_ANSWER", "kept_shares", "noisy_output_curves"]
+__all__ = ["AVERAGING", "EPSILONS", "NOISY_OUTPUTS", "ONE_ANSWER", "kept_shares", "noisy_output_curves"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 Attacker = Callable[[list[float]], list[Floats]]
-"""The risk of everybody, for each scale of the noise."""
+"""The risk of every user, for each scale of the noise."""
+
+SLOPE_ONE = "published-slope-one"
+NOISY_OUTPUTS = (SLOPE_ONE, "published-cosine")
+"""Models, by name, that add noise to every answer."""
 
 EPSILONS = (
     *(0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20),
@@ -43,35 +49,27 @@ PURCHASES, ROUNDS = 300, 50
 """Where the risk has to be drawn: how many purchases are guessed, and how often each."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How much is drawn; see ``risk_report``."""
-
-    epsilons: tuple[float, ...] = EPSILONS
-    length: int = 20
-    users: int = 1000
-    seed: int = 0
-    confidence: float = 0.95
-
-
 def noisy_output_curves(
-    model: PublishedSlopeOne | PublishedCosine, data: Interactions, plan: Plan, *, progress: Progress
+    model: Any, data: Interactions, plan: RiskPlan, *, progress: Progress
 ) -> tuple[RiskCurve, RiskCurve]:
-    """The curves of the averaging and of the published attacker, for everybody with enough ratings."""
+    """The curves of the averaging and of the published attacker, for all users with enough ratings.
+
+    ``model`` is one of ``NOISY_OUTPUTS``.
+    """
     enough = data.filter((data.records_per_user >= model.least_ratings)[data.user])
     if enough.n_users < 2:
         raise UsageError(
-            f"fewer than two people have the {model.least_ratings} ratings that the model asks for.",
+            f"fewer than two users have the {model.least_ratings} ratings that the model asks for.",
             remedy="Lower least_ratings.",
         )
     progress(0.0, "comparing items")
     plain, sensitivity = _without_noise(model, data)
-    people = _sample(enough, plan)
+    people = enough.sample_users(plan.users, seed=plan.seed) if enough.n_users > plan.users else enough
     progress(0.3, "drawing lists")
     noises = [sensitivity / epsilon for epsilon in plan.epsilons]
     utilities = _utilities(plain, people, noises, plan)
     progress(0.7, "attacking")
-    if isinstance(model, PublishedSlopeOne):
+    if model.name == SLOPE_ONE:
         chance, attackers = 1 / values_of(stepped(data.scale)), _rating_attackers(enough)
     else:
         chance, attackers = 0.5, _purchase_attackers(plain, people, plan)
@@ -127,27 +125,23 @@ def _largest(values: Floats, size: int) -> NDArray[np.int64]:
     return np.argpartition(-values, size - 1)[:size] if size < values.size else np.arange(values.size)
 
 
-def _without_noise(model: PublishedSlopeOne | PublishedCosine, data: Interactions) -> tuple[Recommender, float]:
+def _without_noise(model: Any, data: Interactions) -> tuple[Recommender, float]:
     """The plain model, and the sensitivity by which the published one would scale its noise."""
-    if isinstance(model, PublishedSlopeOne):
+    if model.name == SLOPE_ONE:
         width = model.rating_range if model.rating_range is not None else stepped(data.scale).width
-        sensitivity = replace(model, rating_range=width).sensitivity()
-        return SlopeOne(minimum_overlap=model.minimum_overlap).fit(data), float(sensitivity)
-    return CoPurchaseCosine().fit(data), float(model.sensitivity())
+        plain = create("slope-one", "recommender", minimum_overlap=model.minimum_overlap)
+        return plain.fit(data), float(replace(model, rating_range=width).sensitivity())
+    return create("copurchase-cosine", "recommender").fit(data), float(model.sensitivity())
 
 
-def _sample(data: Interactions, plan: Plan) -> Interactions:
-    return data.sample_users(plan.users, seed=plan.seed) if data.n_users > plan.users else data
-
-
-def _utilities(plain: Recommender, people: Interactions, noises: list[float], plan: Plan) -> list[Band]:
+def _utilities(plain: Recommender, people: Interactions, noises: list[float], plan: RiskPlan) -> list[Band]:
     scores = shown_scores(plain, people.users.series.to_list())
     kept = kept_shares(scores, noises, length=plan.length, seed=plan.seed)
     return [band(column, plan.confidence) for column in kept.T]
 
 
 def _rating_attackers(data: Interactions) -> dict[str, Attacker]:
-    people, scale = Histories.of(data), stepped(data.scale)
+    people, scale = HistorySizes.of(data), stepped(data.scale)
     averaging, published = RatingAdversary(scale, outputs="all"), RatingAdversary(scale, clipped=False)
     return {
         AVERAGING: lambda noises: [averaging.risk(people, noise=noise) for noise in noises],
@@ -155,7 +149,7 @@ def _rating_attackers(data: Interactions) -> dict[str, Attacker]:
     }
 
 
-def _purchase_attackers(plain: Recommender, people: Interactions, plan: Plan) -> dict[str, Attacker]:
+def _purchase_attackers(plain: Recommender, people: Interactions, plan: RiskPlan) -> dict[str, Attacker]:
     secrets = Secrets.draw(people, targets=min(plan.users, PURCHASES), seed=plan.seed, ratings=False)
     apart = np.zeros((secrets.places.size, people.n_items))
     for target in range(secrets.places.size):

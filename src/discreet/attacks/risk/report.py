@@ -1,4 +1,4 @@
-"""Risk and utility of a model over epsilon: one report for every model of ours.
+"""Risk and utility of a model over epsilon: one report for every model.
 
 References
 ----------
@@ -11,16 +11,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from discreet.attacks.risk import measured, noisy_outputs
 from discreet.attacks.risk.curve import RiskCurve
-from discreet.attacks.risk.measured import MeasuredPlan, measured_curve
-from discreet.attacks.risk.noisy_outputs import Plan, noisy_output_curves
+from discreet.attacks.risk.measured import RiskPlan
+from discreet.common.arguments import require_share, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.pairs import PublishedCosine, PublishedSlopeOne
-from discreet.recommender import Recommender
+from discreet.models.recommender import Recommender
 
 __all__ = ["RiskReport", "risk_report"]
 
@@ -75,7 +75,7 @@ def risk_report(
     data: Interactions,
     *,
     epsilons: Iterable[float] | None = None,
-    also: Iterable[float] = (),
+    more_epsilons: Iterable[float] = (),
     length: int = 20,
     users: int | None = None,
     targets: int = 20,
@@ -94,12 +94,12 @@ def risk_report(
         The records.
     epsilons
         What to try; by default 0.1 to 1000 for noise on answers, 0.25 to 32 for released models.
-    also
-        Further epsilons to try, beside those.
+    more_epsilons
+        Further epsilons to try, besides those.
     length
-        How long the lists are whose items are compared.
+        The length of the lists that are compared.
     users
-        Lists of so many users are compared, 1000 for noise on answers and 300 for released models.
+        For how many users lists are compared; 1000 for noise on answers and 300 for released models.
     targets, fits
         For released models: how many secrets are guessed, in each of how many fits for an epsilon.
     seed
@@ -119,48 +119,42 @@ def risk_report(
     an attacker who knows everything but one rating guesses it, where every value is as likely; for models that predict
     no ratings it is whether a record is there. For ``PublishedSlopeOne`` and ``PublishedCosine`` the attacker sees
     what the target is shown, as in the paper; risk is in closed form where there is one. Of released models the
-    attacker sees what others are shown: one's own screen is not covered by what they promise, and gives away one's own
-    records at any epsilon. Where the promise is proved, the curve has the limit that it sets to every attacker; games
-    in one fit share its noise, so the band of the measured risk is only roughly what it says.
+    attacker sees what others are shown: their guarantee does not cover what a person sees in their own
+    recommendations, which give away that person's records at any epsilon. Where the guarantee is proved, the curve has
+    the limit that it sets to every attacker; games in one fit share its noise, so the band of the measured risk is
+    approximate.
 
     Examples
     --------
     >>> from discreet.data import synthetic
+    >>> from discreet.pairs import PublishedSlopeOne
     >>> films = synthetic.films(users=80, items=40, seed=7)
-    >>> report = risk_report(PublishedSlopeOne(least_ratings=5, minimum_overlap=2), films, epsilons=[1, 10, 100])
+    >>> report = risk_report(PublishedSlopeOne(1, least_ratings=5, minimum_overlap=2), films, epsilons=[1, 10, 100])
     >>> [round(point.risk, 2) for point in report.curve.points]
     [0.26, 0.67, 1.0]
     """
-    published = isinstance(model, PublishedSlopeOne | PublishedCosine)
-    usual = Plan().epsilons if published else MeasuredPlan().epsilons
-    tried = _epsilons([*(usual if epsilons is None else epsilons), *also])
-    _check(length=length, users=users, targets=targets, fits=fits, seed=seed, confidence=confidence)
+    noisy = model.name in noisy_outputs.NOISY_OUTPUTS
+    usual = noisy_outputs.EPSILONS if noisy else measured.EPSILONS
+    tried = _epsilons([*(usual if epsilons is None else epsilons), *more_epsilons])
+    users = users if users is not None else 1000 if noisy else 300
+    for name, count in (("length", length), ("users", users), ("targets", targets), ("fits", fits)):
+        require_whole(count, name)
+    require_whole(seed, "seed", least=0)
+    require_share(confidence, "confidence")
     started, tell = time.monotonic(), progress or (lambda _share, _what: None)
-    common: dict[str, Any] = {"epsilons": tried, "length": length, "seed": seed, "confidence": confidence}
-    common |= {} if users is None else {"users": users}
-    if isinstance(model, PublishedSlopeOne | PublishedCosine):
-        plan = Plan(**common)
-        curves: tuple[RiskCurve, ...] = noisy_output_curves(model, data, plan, progress=tell)
-        secret = "rating" if isinstance(model, PublishedSlopeOne) else "record"
-        standing, played = "refuted", {"users": plan.users}
+    plan = RiskPlan(tried, length, users, targets, fits, seed, confidence)
+    if noisy:
+        curves: tuple[RiskCurve, ...] = noisy_outputs.noisy_output_curves(model, data, plan, progress=tell)
+        secret = "rating" if model.name == noisy_outputs.SLOPE_ONE else "record"
+        standing, played = "refuted", {"users": users}
     else:
-        plan = MeasuredPlan(**common, targets=targets, fits=fits)
-        curve, secrets, fitted = measured_curve(model, data, plan, progress=tell)
-        curves, secret = (curve,), "rating" if secrets.ratings else "record"
+        curve, secrets, fitted = measured.measured_curve(model, data, plan, progress=tell)
+        curves, secret = (curve,), secrets.kind
         standing = None if fitted.guarantee is None else fitted.guarantee.standing.value
-        played = {"users": plan.users, "targets": secrets.places.size, "fits": fits}
-    settings = {name: value for name, value in model.config().items() if name != "epsilon"}
+        played = {"users": users, "targets": secrets.places.size, "fits": fits}
+    settings = {name: value for name, value in model.parameters.items() if name != "epsilon"}
     setting = {"data": data.name or repr(data), "length": length, "seed": seed, **played, "settings": settings}
-    return replace(RiskReport(model.name, secret, standing, curves, setting), seconds=time.monotonic() - started)
-
-
-def _check(*, confidence: float, **counts: int | None) -> None:
-    for name, count in counts.items():
-        least = 0 if name == "seed" else 1
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < least):
-            raise UsageError(f"{name} = {count!r} must be a whole number from {least}.")
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence = {confidence} must be between 0 and 1.")
+    return RiskReport(model.name, secret, standing, curves, setting, seconds=time.monotonic() - started)
 
 
 def _epsilons(given: Iterable[float]) -> tuple[float, ...]:

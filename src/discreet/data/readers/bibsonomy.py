@@ -12,43 +12,41 @@ from typing import Literal
 
 import polars as pl
 
+from discreet.common.arguments import require_choice
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import TagsDraft
-from discreet.data.readers.formats import Format, Place
+from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.layout import Column, Layout, skipped
 from discreet.data.readers.records import Records
-from discreet.errors import UsageError
 
 __all__ = ["FORMATS"]
 
 _TAS = (
-    Column("user_id", "id"),
+    Column("user_id", "integer"),
     Column("tag"),
     Column("post", "integer"),
     Column("content_type", "integer"),
     *skipped(1),
 )
-# Where the hash stands that all posts of one resource share, in a row of so many fields.
+# The column of the hash that all posts of one resource share, and the number of columns.
 _HASHES = {"bookmark": (1, 6), "bibtex": (28, 35)}
 _TYPES = {"bookmark": 1, "bibtex": 2}
 
 
-def load(place: Place, *, content: Literal["all", "bookmark", "bibtex"] = "all", tables: bool = True) -> TagsDraft:
+def load(place: Location, *, content: Literal["all", "bookmark", "bibtex"] = "all", tables: bool = True) -> TagsDraft:
     """Options: ``content``, to read only bookmarks or only publications.
 
-    A post is one user's, so posts have to be brought together by what they are about: the files bookmark and bibtex
-    say that. Without them (or with ``tables=False``) the resource is the post.
+    Every post belongs to one user. The files bookmark and bibtex say which posts are about the same resource; without
+    them (or with ``tables=False``) the resource is the post.
     """
-    if content not in ("all", *_TYPES):
-        raise UsageError(f"content={content!r}?", remedy="Choose 'all', 'bookmark' or 'bibtex'.")
+    require_choice(content, "content", ("all", *_TYPES))
     records = read_delimited(place.need("tas"), _mysql(_TAS))
     posts = pl.DataFrame(schema={"post": pl.Int64, "content_type": pl.Int64, "hash": pl.String})
-    for kind in _TYPES if tables else ():
-        path = place.beside(kind)
-        if path is not None:
-            posts = posts.vstack(_posts(path, kind))
+    beside = {kind: path for kind in _TYPES if tables and (path := place.beside(kind)) is not None}
+    for kind, path in beside.items():
+        posts = posts.vstack(_posts(path, kind))
     frame = records.frame
-    if posts.height:
+    if beside:  # the type of the ids depends on which files there are, not on their content
         frame = frame.join(posts, on=["post", "content_type"], how="left", maintain_order="left")
         resource = pl.coalesce("hash", pl.format("post {}", "post"))
     else:
@@ -70,10 +68,7 @@ def _posts(path: Path, kind: str) -> pl.DataFrame:
         *skipped(width - place - 1),
     )
     posts = read_delimited(path, _mysql(columns))
-    repeated = posts.frame["post"].is_duplicated()
-    if repeated.any():
-        row = int(repeated.arg_max() or 0)
-        raise posts.error(row, "the post is there more than once.", column="post", remedy="Keep one line of it.")
+    posts.require_distinct("post", "the post is there more than once.")
     return posts.frame.select("post", pl.lit(_TYPES[kind], dtype=pl.Int64).alias("content_type"), "hash")
 
 

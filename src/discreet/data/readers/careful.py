@@ -1,6 +1,6 @@
-"""Delimited text line by line: slow, and able to say exactly what is wrong and where.
+"""Delimited text line by line: slow, with exact errors.
 
-This is the definition of what a layout means; ``delimited.fast_parse`` must agree with it wherever it dares to answer.
+This parser defines the meaning of a layout; ``delimited.fast_parse`` must agree with it wherever it returns a result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", "::"
 
 
 def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
-    """The columns of a file as its header orders them; those that nobody wants have no name.
+    """The columns of a file in the order of its header; unwanted columns have no name.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
 
 
 def split_header(line: str, separator: str, *, quoted: bool = True) -> list[str]:
-    """The names in a header, without quotes and the blanks around them; csv.Error when the quotes do not match."""
+    """The names in a header, stripped and without quotes; csv.Error when the quotes do not match."""
     line = line.removesuffix("\r")
     fields = line.split(separator)
     if quoted and '"' in line and len(separator) == 1:
@@ -88,7 +88,7 @@ def careful_parse(
     DataError
         At the first line that is not a whole record of good values.
     NotNumbers
-        When an id column turns out to hold text.
+        When a column of ids or times holds anything but plain integers.
     """
     columns: list[list[Any]] = [[] for _ in fields]
     lines: list[int] = []
@@ -108,7 +108,7 @@ def careful_parse(
 
 
 def _cells(text: str, layout: Layout, *, path: Path, first_line: int) -> Iterator[tuple[int, list[str]]]:
-    """Each record as the number of lines before it and its fields."""
+    """The number of lines before each record, and its fields."""
     separator = layout.separator_byte.decode()
     lines = text.removesuffix("\n").split("\n")
     if not (layout.quoted and '"' in text):
@@ -146,7 +146,9 @@ def _value(cell: str, field: Column, path: Path, line: int) -> Any:
         if len(cell) > 20 or not _PLAIN_ID.fullmatch(cell) or not -(2**63) <= int(cell) < 2**63:
             raise NotNumbers({field.name})
         return int(cell)
-    return _integer(token, field, path, line) if field.kind == "integer" else _number(token, field, path, line)
+    if field.kind == "seconds" and not (_INTEGER.fullmatch(token) and len(token) < 19):
+        raise NotNumbers({field.name})
+    return _number(token, field, path, line) if field.kind == "number" else _integer(token, field, path, line)
 
 
 def _integer(token: str, field: Column, path: Path, line: int) -> int:
@@ -181,7 +183,7 @@ def _wrong_width(cells: list[str], fields: Sequence[Column], layout: Layout, pat
     joined = layout.separator.join(cells)
     hint = _separator_hint(joined, layout, len(fields)) if len(cells) == 1 else ""
     return DataError(
-        f"there are {len(cells)} fields where {len(fields)} belong, separated by "
+        f"there are {len(cells)} fields instead of {len(fields)}, separated by "
         f"{_SEPARATORS.get(layout.separator, repr(layout.separator))}.",
         file=path,
         line=line,

@@ -1,6 +1,6 @@
 """Check-ins: Gowalla (and Brightkite) as SNAP publishes them, Foursquare as in TSMC 2014.
 
-A user visits a place again and again, so repeated records are kept.
+A user visits a place many times, so repeated records are kept.
 
 References
 ----------
@@ -12,50 +12,57 @@ Characteristics in LBSNs", IEEE Trans. SMC: Systems 45(1), 2015.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
-from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import InteractionsDraft
-from discreet.data.readers.formats import Format, Place
+from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.layout import Column, Layout
+from discreet.data.readers.published import Source
 from discreet.data.readers.records import Records
 from discreet.data.readers.times import with_seconds
 from discreet.errors import UsageError
 
 __all__ = ["FORMATS"]
 
-_GOWALLA = (
-    Column("user_id", "integer"),
-    Column("time"),
-    Column("latitude", "number"),
-    Column("longitude", "number"),
-    Column("item_id", "id"),
+_USER, _TIME = Column("user_id", "integer"), Column("time")
+_WHERE = (Column("latitude", "number"), Column("longitude", "number"))
+
+
+def _gowalla_layout(path: Path, head: str) -> Layout:
+    # Origins of Gowalla are numbers, those of Brightkite hashes.
+    item = Column("item_id", "text" if "brightkite" in path.name.lower() else "integer")
+    return Layout((_USER, _TIME, *_WHERE, item), separator="\t")
+
+
+_GOWALLA = Source(
+    ("loc-gowalla_totalCheckins.txt", "loc-brightkite_totalCheckins.txt", "*_totalCheckins.txt"),
+    _gowalla_layout,
+    lambda records, location, encoding: with_seconds(records, "time", "%Y-%m-%dT%H:%M:%SZ"),
 )
-_FOURSQUARE = (
-    Column("user_id", "integer"),
-    Column("item_id"),
-    Column("category_id"),
-    Column("category"),
-    Column("latitude", "number"),
-    Column("longitude", "number"),
-    Column("offset", "integer"),
-    Column("time"),
+_FOURSQUARE = Source(
+    ("dataset_TSMC2014_NYC.txt", "dataset_TSMC2014_TKY.txt", "dataset_TSMC2014_*.txt"),
+    Layout(
+        (
+            *(_USER, Column("item_id"), Column("category_id"), Column("category")),
+            *(*_WHERE, Column("offset", "integer"), _TIME),
+        ),
+        separator="\t",
+        encoding="latin-1",
+    ),
+    lambda records, location, encoding: with_seconds(records, "time", "%a %b %d %H:%M:%S %z %Y"),
 )
 
 
-def load_gowalla(place: Place, *, context: Sequence[str] = ()) -> InteractionsDraft:
+def load_gowalla(place: Location, *, context: Sequence[str] = ()) -> InteractionsDraft:
     """Options: ``context``, some of weekday (Monday is 0, in UTC), latitude, longitude."""
-    records = read_delimited(place.need(*_GOWALLA_NAMES), Layout(_GOWALLA, separator="\t"))
-    records = with_seconds(records, "time", "%Y-%m-%dT%H:%M:%SZ")
-    return _visits(records, context, local=pl.col("timestamp"))
+    return _visits(_GOWALLA.read(place), context, local=pl.col("timestamp"))
 
 
-def load_foursquare(place: Place, *, context: Sequence[str] = (), encoding: str = "latin-1") -> InteractionsDraft:
+def load_foursquare(place: Location, *, context: Sequence[str] = (), encoding: str | None = None) -> InteractionsDraft:
     """Options: ``context``, some of weekday (Monday is 0, local time), category, category_id, latitude, longitude."""
-    path = place.need(*_FOURSQUARE_NAMES)
-    records = read_delimited(path, Layout(_FOURSQUARE, separator="\t", encoding=encoding))
-    records = with_seconds(records, "time", "%a %b %d %H:%M:%S %z %Y")
+    records = _FOURSQUARE.read(place, encoding=encoding)
     return _visits(records, context, local=pl.col("timestamp") + 60 * pl.col("offset"))
 
 
@@ -68,15 +75,9 @@ def _visits(records: Records, context: Sequence[str], *, local: pl.Expr) -> Inte
     unknown = [name for name in wanted if name not in offered]
     if unknown:
         raise UsageError(f"there is no context column {unknown[0]!r}.", remedy=f"Choose from {', '.join(offered)}.")
-    return InteractionsDraft(
-        records.with_frame(frame.select("user_id", "item_id", "timestamp", *wanted)),
-        duplicates="keep",
-        context=tuple(wanted),
-    )
+    kept = records.with_frame(frame.select("user_id", "item_id", "timestamp", *wanted))
+    return InteractionsDraft(kept, duplicates="keep", context=tuple(wanted))
 
-
-_GOWALLA_NAMES = ("loc-gowalla_totalCheckins.txt", "loc-brightkite_totalCheckins.txt", "*_totalCheckins.txt")
-_FOURSQUARE_NAMES = ("dataset_TSMC2014_NYC.txt", "dataset_TSMC2014_TKY.txt", "dataset_TSMC2014_*.txt")
 
 FORMATS = (
     Format(
@@ -84,7 +85,7 @@ FORMATS = (
         "Interactions",
         "Gowalla and Brightkite: check-ins with times; weekday, latitude, longitude as context=",
         "loc-gowalla_totalCheckins.txt",
-        lambda place: place.main(*_GOWALLA_NAMES) is not None,
+        lambda place: place.main(*_GOWALLA.files) is not None,
         load_gowalla,
         aliases=("brightkite",),
     ),
@@ -93,7 +94,7 @@ FORMATS = (
         "Interactions",
         "Foursquare (TSMC 2014, New York or Tokyo): check-ins with times; weekday, category … as context=",
         "dataset_TSMC2014_NYC.txt or dataset_TSMC2014_TKY.txt",
-        lambda place: place.main("dataset_TSMC2014_NYC.txt", "dataset_TSMC2014_TKY.txt") is not None,
+        lambda place: place.main(*_FOURSQUARE.files[:2]) is not None,
         load_foursquare,
     ),
 )

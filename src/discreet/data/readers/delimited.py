@@ -1,8 +1,8 @@
-"""Delimited text, strictly: every line becomes exactly one record of typed columns, or the file is refused.
+"""Strict parsing of delimited text: every line is exactly one record of typed columns, or the file is refused.
 
-polars parses; what it returns is believed only if it can be counted to hold one whole record for each line. A plain
-file goes through at once, any other a block at a time, and a block that polars does not understand goes to
-``careful``, which reads line by line and either understands or names the culprit.
+polars parses; its result is used only if counts show one whole record for each line. A plain file is parsed at once,
+any other in blocks. A block that polars cannot parse goes to ``careful``, which reads line by line and raises exact
+errors.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.readers.careful import careful_parse, match_header
-from discreet.data.readers.files import blocks
+from discreet.data.readers.files import LONGEST, blocks
 from discreet.data.readers.layout import UNIT_SEPARATOR, Column, Layout, NotNumbers
-from discreet.data.readers.records import Places, Records
+from discreet.data.readers.records import Origins, Records
 from discreet.data.readers.shape import (
     count,
     ids_may_hide,
@@ -40,7 +40,7 @@ def read_delimited(path: Path, layout: Layout) -> Records:
     Raises
     ------
     DataError
-        With file, line, column and value of the first thing that is not as the layout says.
+        With file, line, column and value of the first error.
     """
     try:
         return _read_at_once(path, layout) or _read(path, layout)
@@ -52,7 +52,7 @@ def read_delimited(path: Path, layout: Layout) -> Records:
 def _read(path: Path, layout: Layout) -> Records:
     fields, skip = None if layout.header else layout.columns, layout.skip
     parts: list[pl.DataFrame] = []
-    places, row = Places(), 0
+    origins, row = Origins(), 0
     for block in blocks(path, encoding=layout.encoding, quoted=layout.quoted, whole=layout.escaped):
         text, line = _plain(block.text, layout, path, block.first_line), block.first_line
         while skip and text:
@@ -68,20 +68,20 @@ def _read(path: Path, layout: Layout) -> Records:
             parsed = careful_parse(text, fields, layout, path=path, first_line=line)
         frame, lines = parsed
         if lines is None:
-            places.add(row, path, line)
+            origins.add(row, path, line)
         else:
-            places.add_lines(row, path, lines + line)
+            origins.add_lines(row, path, lines + line)
         parts.append(frame)
         row += frame.height
     if not row:
         raise DataError("there is no record after the first lines.", file=path, line=1, remedy="Check the file.")
-    return Records(pl.concat(parts, rechunk=False), places)
+    return Records(pl.concat(parts, rechunk=False), origins)
 
 
 def _read_at_once(path: Path, layout: Layout) -> Records | None:
-    """The whole file from the disk by polars with all its threads: the fastest way, for plain files only.
+    """The whole file by polars with all threads: the fastest way, for plain files only.
 
-    None when the file is not plain, or when it cannot be shown that every record is whole and every value good.
+    None when the file is not plain, or when it is not certain that every record is whole and every value valid.
     """
     survey = _survey(path, layout)
     if survey is None:
@@ -90,20 +90,23 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
     frame = _by_polars(path, fields, layout, quotes=False, skip_lines=int(layout.header))
     if frame is None or not frame.height or frame.height != records or not _is_sound(frame, fields):
         return None
-    places = Places()
-    places.add(0, path, 1 + layout.header)
-    return Records(frame, places)
+    origins = Origins()
+    origins.add(0, path, 1 + layout.header)
+    return Records(frame, origins)
 
 
 def _survey(path: Path, layout: Layout) -> tuple[tuple[Column, ...], int] | None:
-    """The columns of a plain file and how many records it holds; None when it is not plain."""
+    """The columns of a plain file and its number of records; None when it is not plain."""
     if not layout.is_simple or layout.escaped or layout.skip:
         return None
     try:
         with path.open("rb") as stream:
             mapped = mmap(stream.fileno(), 0, access=ACCESS_READ)
     except (OSError, ValueError):
-        return None  # nothing there, or nothing in it: for those who can say what
+        return None  # missing or empty: the block reader raises the error
+    # At least one line end in every LONGEST bytes: no line is longer than twice that.
+    if any(mapped.find(b"\n", start, start + LONGEST) < 0 for start in range(0, len(mapped) - LONGEST, LONGEST)):
+        return None
     unusual = (b"\0", b"\r", b'"') if layout.quoted else (b"\0", b"\r")
     if mapped[:2] == b"\x1f\x8b" or any(mapped.find(byte) >= 0 for byte in unusual):
         return None
@@ -114,7 +117,7 @@ def _survey(path: Path, layout: Layout) -> tuple[tuple[Column, ...], int] | None
             return None
         fields = match_header(head[:-1].decode(), layout, path)
     if not all(column.name for column in fields):
-        return None  # block by block, what nobody wants need not be held
+        return None  # in blocks, unwanted columns are dropped early
     raw, separator = np.frombuffer(mapped, dtype=np.uint8), layout.separator_byte
     lines = count(raw, b"\n") + (mapped[-1:] != b"\n")
     if any(column.blank for column in fields) and count(raw, separator) != lines * (len(fields) - 1):
@@ -129,9 +132,9 @@ def _survey(path: Path, layout: Layout) -> tuple[tuple[Column, ...], int] | None
 def fast_parse(
     text: bytes, fields: Sequence[Column], layout: Layout
 ) -> tuple[pl.DataFrame, NDArray[np.int64] | None] | None:
-    """The records of a block by polars, and their lines after the first where these are not simply 0, 1, 2 …
+    """The records of a block by polars, and their line numbers from 0, or None for 0, 1, 2 …
 
-    None when it cannot be shown that every record is whole and every value good.
+    None when it is not certain that every record is whole and every value valid.
     """
     raw, separator = np.frombuffer(text, dtype=np.uint8), layout.separator_byte
     quotes = layout.quoted and b'"' in text
@@ -147,7 +150,7 @@ def fast_parse(
     frame = _by_polars(text, fields, layout, quotes=quotes)
     if frame is None or frame.height != records or not _is_sound(frame, fields):
         return None
-    # Where a field may be blank, a missing one would look just like it: count the separators.
+    # Where a field may be blank, a missing field would look the same: count the separators.
     if any(column.blank for column in fields):
         separators = record_ends(raw, separator).size if quotes else text.count(separator)
         if separators != records * (len(fields) - 1):
@@ -162,7 +165,7 @@ def _by_polars(
 ) -> pl.DataFrame | None:
     named = {str(index): column.name for index, column in enumerate(fields) if column.name}
     try:
-        # All columns, also those that nobody wants: told to leave some out, polars lets lines with too many pass.
+        # All columns, also unwanted ones: with a selection, polars accepts lines with too many fields.
         frame = pl.read_csv(
             source,
             has_header=False,
@@ -174,7 +177,7 @@ def _by_polars(
             glob=False,
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return None  # polars also tries to unpack what begins like an archive
+        return None  # polars also tries to unpack bytes that begin like an archive
     return frame.select(pl.col(number).alias(name) for number, name in named.items())
 
 
@@ -202,7 +205,7 @@ def _refuse_disguised_ids(text: bytes, fields: Sequence[Column], layout: Layout,
 
 
 def _plain(text: bytes, layout: Layout, path: Path, line: int) -> bytes:
-    """The same lines without backslashes, and with one byte as the separator."""
+    """The same lines without escapes, and with one byte as the separator."""
     if layout.escaped and b"\\" in text:
         text = re.sub(rb"\\(.)", _unescaped_quoted if layout.quoted else _unescaped, text, flags=re.DOTALL)
     if not layout.is_simple:

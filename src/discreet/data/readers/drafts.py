@@ -1,32 +1,34 @@
-"""What a reader has read, and how it becomes a dataset: complaints about a record name its file and line."""
+"""What a reader has read, and how it becomes a dataset; errors about a record name its file and line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.data.domains import as_domain
+from discreet.data.domains import as_domain, read_text
+from discreet.data.duplicates import SEVERAL_RECORDS, Duplicates
 from discreet.data.frames import as_frame
+from discreet.data.id_forms import IdKind, coded
 from discreet.data.ids import IdMap
-from discreet.data.interactions import Duplicates, Interactions
+from discreet.data.interactions import Interactions
 from discreet.data.readers.records import Records
 from discreet.data.readers.roles import column_of
 from discreet.data.scales import RatingScale
-from discreet.data.tables import Table
+from discreet.data.tables import DECLARE_ANOTHER, Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
 __all__ = ["Draft", "InteractionsDraft", "TableDraft", "TagsDraft"]
 
 
 @dataclass
 class InteractionsDraft:
-    """Records of who touched what, and what the format says about them.
+    """Records of users and items, and what the format declares about them.
 
     Parameters
     ----------
@@ -35,11 +37,17 @@ class InteractionsDraft:
     scale
         The rating scale of the format; None for weights.
     duplicates
-        What the format makes of several records of one user and item.
+        What happens to several records of one user and item.
     items
         The public catalog, where the format has one.
     users
-        What it knows of the users: secret.
+        The table of users, which is secret.
+    ids
+        The declared type of the ids of "user" and "item"; those that are not named have the type of their column.
+    typed
+        Whether the file declares types, as Parquet does.
+    once_inferred
+        Columns of text that version 0.1 gave a type by what was in them.
     """
 
     records: Records
@@ -50,6 +58,9 @@ class InteractionsDraft:
     context: tuple[str, ...] = ()
     public_user_columns: tuple[str, ...] = ()
     lineage: tuple[str, ...] = ()
+    ids: Mapping[str, IdKind] = field(default_factory=dict)
+    typed: bool = False
+    once_inferred: Iterable[str] = ()
     name: str = ""
 
     def build(
@@ -67,19 +78,19 @@ class InteractionsDraft:
         Parameters
         ----------
         scale, duplicates
-            Instead of what the format says.
+            Instead of those of the format.
         catalog
             The public catalog, instead of that of the format: a file, a table, ids, or ``"observed"``.
         items_public
             The same as ``catalog="observed"``: it is public knowledge which items occur.
         public_user_columns
-            Columns of the table of users that are no secret.
+            Columns of the table of users that are public.
         """
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
         items = _catalog(self.items if catalog is None else catalog)
-        self.records, items = _same_ids(self.records, items, "item_id")
-        self.records, users = _same_ids(self.records, self.users, "user_id")
+        if "item" not in self.ids:
+            self.records, items = _same_ids(self.records, items, "item_id")
         if items_public:
             items = self._with_observed(items)
         settled_scale = self.scale if scale is None else RatingScale.of(scale)
@@ -90,72 +101,52 @@ class InteractionsDraft:
                 scale=settled_scale,
                 duplicates=settled_duplicates,
                 items=items["item_id"] if items is not None and items.width == 1 else items,
-                users=users,
+                users=self.users,
+                ids=self.ids,
                 context=self.context,
                 public_user_columns=tuple(public_user_columns) or self.public_user_columns,
                 name=name,
             )
         except DataError as error:
-            # Its culprit is looked for only now.
-            raise (
-                self._off_scale(settled_scale)
-                or self._not_in_catalog(items)
-                or self._second_record(settled_duplicates)
-                or _in_file(error, self.records)
-            ) from None
-        data.lineage = self.lineage
+            raise self._second_record(settled_duplicates, error) or self.records.located(error) from None
+        data.lineage = (*self.lineage, *data.lineage)
+        data.once_inferred = frozenset(self.once_inferred)
+        if not self.typed:
+            data.typed_columns = frozenset()
         return data
 
+    def _named(self, column: pl.Series, role: str) -> pl.Series:
+        """Ids in their declared type."""
+        ids, codes = coded(column, self.ids.get(role), what=role)
+        return ids.take(codes)
+
     def _with_observed(self, items: pl.DataFrame | None) -> pl.DataFrame:
-        observed = self.records.frame.select(pl.col("item_id").unique())
+        observed = pl.DataFrame({"item_id": self._named(self.records.frame["item_id"].unique(), "item")})
         if items is None:
             return observed
+        items = items.with_columns(self._named(items["item_id"], "item").alias("item_id"))
         known = IdMap(items["item_id"]).encode(observed["item_id"], unknown="mark") >= 0
         return pl.concat([items, observed.filter(pl.Series(~known))], how="diagonal")
 
-    def _off_scale(self, scale: str | RatingScale | None) -> DataError | None:
-        frame = self.records.frame
-        if scale is None or "rating" not in frame.columns or not frame["rating"].dtype.is_numeric():
+    def _second_record(self, duplicates: str, error: DataError) -> DataError | None:
+        """The first record that repeats another one, with both lines; None if the error is about something else."""
+        if duplicates != "error" or error.remedy != SEVERAL_RECORDS:
             return None
-        scale = RatingScale.of(scale)
-        wrong = ~scale.contains(frame["rating"].cast(pl.Float64).to_numpy())
-        if not wrong.any():
-            return None
-        return self.records.error(
-            int(np.argmax(wrong)),
-            f"the rating is not on the declared scale {scale}.",
-            column="rating",
-            remedy="Correct the rating, or declare another scale with scale=.",
-        )
-
-    def _not_in_catalog(self, items: pl.DataFrame | None) -> DataError | None:
-        if items is None or self.records.frame["item_id"].null_count():
-            return None
-        unknown = IdMap(items["item_id"]).encode(self.records.frame["item_id"], unknown="mark") < 0
-        if not unknown.any():
-            return None
-        return self.records.error(
-            int(np.argmax(unknown)),
-            "the item is not in the public catalog.",
-            column="item_id",
-            remedy="Complete the catalog, or say with items_public=True that it is public which items occur.",
-        )
-
-    def _second_record(self, duplicates: str) -> DataError | None:
         frame = self.records.frame
         fresh = frame.select(pl.struct("user_id", "item_id").is_first_distinct()).to_series()
-        if duplicates != "error" or fresh.all():
+        if fresh.all():
             return None
         row = int(fresh.arg_min() or 0)
         user, item = frame["user_id"][row], frame["item_id"][row]
         first = int(((frame["user_id"] == user) & (frame["item_id"] == item)).arg_max() or 0)
-        line = self.records.places.of(first)[1]
+        line = self.records.origins.of(first)[1]
+        user, item = (self._named(frame[f"{role}_id"][[row]], role)[0] for role in ("user", "item"))
         return self.records.error(
             row,
             f"user {user!r} has a second record of item {item!r}; the first is in "
             f"{f'row {first}' if line is None else f'line {line}'}.",
             column="item_id",
-            remedy="Choose duplicates='last' (keep the latest) or 'keep' (visits, plays).",
+            remedy=SEVERAL_RECORDS,
         )
 
 
@@ -167,18 +158,21 @@ class TagsDraft:
     vocabulary: Any = None
     resources: Any = None
     lineage: tuple[str, ...] = ()
+    ids: Mapping[str, IdKind] = field(default_factory=dict)
+    once_inferred: Iterable[str] = ()
     name: str = ""
 
     def build(self, *, name: str) -> TagAssignments:
         """The dataset; triples that occur more than once are one."""
         try:
-            data = TagAssignments(self.records.frame, name=name)
+            data = TagAssignments(self.records.frame, ids=self.ids, name=name)
+            data.once_inferred = frozenset(self.once_inferred)
             if self.vocabulary is not None:
                 data = data.with_vocabulary(self.vocabulary)
             if self.resources is not None:
                 data = data.with_resources(self.resources)
         except DataError as error:
-            raise _in_file(error, self.records) from None
+            raise self.records.located(error) from None
         data.lineage = self.lineage
         return data
 
@@ -204,51 +198,44 @@ class TableDraft:
         settled = {**self.domains, **(domains or {})}
         if not settled:
             raise UsageError(
-                "the domains of the attributes are not known.", remedy='Give domains={"sex": ["F", "M"], …}.'
+                "the domains of the attributes are not known.",
+                remedy=Remedy(
+                    'Give domains={"sex": ["F", "M"], …}.', cli='Give --domains FILE with {"sex": ["F", "M"], …}.'
+                ),
             )
+        self._read_text(settled)
         try:
             data = Table(self.records.frame, domains=settled, group=self.group, name=name)
         except DataError as error:
-            raise self._located(error, settled) from None
+            raise self.records.located(error) from None
         data.lineage = self.lineage
         return data
 
-    def _located(self, error: DataError, domains: Mapping[str, Any]) -> DataError:
-        for attribute, domain in domains.items():
-            if attribute not in self.records.frame.columns:
+    def _read_text(self, domains: Mapping[str, Any]) -> None:
+        """Give columns of text the types that their domains declare."""
+        frame = self.records.frame
+        for attribute, given in domains.items():
+            if attribute not in frame.columns or frame[attribute].dtype != pl.String:
                 continue
-            outside = as_domain(domain).encode(self.records.frame[attribute]) < 0
+            domain = as_domain(given)
+            values = read_text(frame[attribute], domain)
+            outside = values.is_null() & frame[attribute].is_not_null()
             if outside.any():
-                return self.records.error(
-                    int(np.argmax(outside)),
-                    f"the value is outside the declared domain {as_domain(domain)}.",
-                    column=attribute,
-                    remedy="Correct the value, or declare another domain with domains=.",
-                )
-        return _in_file(error, self.records)
+                row, what = int(outside.arg_max() or 0), f"the value is outside the declared domain {domain}."
+                raise self.records.error(row, what, column=attribute, remedy=DECLARE_ANOTHER)
+            frame = frame.with_columns(values.alias(attribute))
+        self.records = self.records.with_frame(frame)
 
 
 Draft = InteractionsDraft | TagsDraft | TableDraft
 
 
 def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tuple[Records, pl.DataFrame | None]:
-    """Records and a table beside them with ids of one type: text, when they are text in one of the two."""
+    """Records and a table with ids of one type: text, if they are text in one of the two."""
     if table is None or {table[column].dtype, records.frame[column].dtype} != {pl.Int64(), pl.String()}:
         return records, table
     as_text = pl.col(column).cast(pl.String)
     return records.with_frame(records.frame.with_columns(as_text)), table.with_columns(as_text)
-
-
-def _in_file(error: DataError, records: Records) -> DataError:
-    """The same complaint with the file that the records came from."""
-    return DataError(
-        error.what,
-        file=error.file or (records.places.files[0] if records.places.files else None),
-        line=error.line,
-        column=error.column,
-        value=error.value,
-        remedy=error.remedy,
-    )
 
 
 def _catalog(given: Any) -> pl.DataFrame | None:

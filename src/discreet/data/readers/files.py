@@ -1,7 +1,7 @@
-"""From a file on disk to blocks of whole lines in UTF-8: gzip, encodings and damaged bytes end here.
+"""Files as blocks of whole lines in UTF-8: unpacks gzip, decodes, and refuses damaged bytes.
 
-Blocks keep memory bounded whatever the size of the file, and know the number of their first line, so that every
-later complaint can name the line as an editor shows it.
+Blocks keep memory bounded whatever the size of the file. Each has the number of its first line, so that errors can name
+the line as an editor shows it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,29 @@ from typing import IO, cast
 import numpy as np
 
 from discreet.data.readers.shape import record_ends
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["Block", "blocks", "first_line", "first_lines"]
+__all__ = ["LONGEST", "Block", "blocks", "first_line", "first_lines"]
 
 BLOCK_BYTES = 1 << 25
 HEAD_BYTES = 1 << 16
+LONGEST = 1 << 24
+"""The largest number of bytes of one record, so that memory stays bounded."""
 
+_FROM_UTF_16 = Remedy("Give encoding='utf-16'.", cli="Convert it to UTF-8: iconv -f UTF-16 -t UTF-8.")
 _NOT_TEXT = {
     b"PK\x03\x04": ("a zip archive", "Unpack it and give the folder."),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook", "Save it as CSV."),
     b"BZh": ("a bzip2 archive", "Unpack it with bunzip2."),
     b"\xfd7zXZ": ("an xz archive", "Unpack it with unxz."),
     b"\x28\xb5\x2f\xfd": ("a zstd archive", "Unpack it with unzstd."),
-    b"PAR1": ("a Parquet file", "Read it with format='parquet'."),
-    b"ARROW1": ("an Arrow file", "Read it with format='arrow'."),
-    b"\xff\xfe": ("UTF-16 text", "Give encoding='utf-16'."),
-    b"\xfe\xff": ("UTF-16 text", "Give encoding='utf-16'."),
+    b"PAR1": ("a Parquet file", Remedy("Read it with format='parquet'.", cli="Give --format parquet.")),
+    b"ARROW1": ("an Arrow file", Remedy("Read it with format='arrow'.", cli="Give --format arrow.")),
+    b"\xff\xfe": ("UTF-16 text", _FROM_UTF_16),
+    b"\xfe\xff": ("UTF-16 text", _FROM_UTF_16),
 }
 
-# In these an ASCII chunk means itself, so it need not be decoded to be known as good.
+# In these encodings ASCII bytes stand for themselves and need not be decoded.
 _ASCII_SUPERSETS = ("utf-8", "ascii", "iso8859-1", "cp1252")
 
 
@@ -52,7 +55,7 @@ class Block:
     first_line
         Number of the first of them in the file, from 1.
     lines
-        How many there are.
+        Number of lines.
     """
 
     text: bytes
@@ -66,23 +69,28 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
     Parameters
     ----------
     encoding
-        Any text codec of Python. ``"latin-1"`` means that the format is defined so; a copy that somebody has turned
-        into valid UTF-8 is recognized as such.
+        Any text codec of Python. ``"latin-1"`` is what the format is defined in; a copy that was converted to UTF-8 is
+        recognized.
     quoted
         Whether a newline between double quotes belongs to the field.
     whole
-        Give the file as one block.
+        Whether to return the file as one block.
 
     Raises
     ------
     DataError
         When the file is missing, empty, damaged, binary, or not in this encoding.
     """
+    if whole:
+        yield _whole(path, encoding)
+        return
     rest, line, empty = b"", 1, True
-    for chunk in _utf8_chunks(path, _settled(path, encoding), size=-1 if whole else BLOCK_BYTES):
+    for chunk in _utf8_chunks(path, _settled(path, encoding)):
         _refuse_binary(chunk, path, line + rest.count(b"\n"))
         rest = rest + chunk if rest else chunk
-        end = 0 if whole else _end_of_records(rest, quoted=quoted)
+        end = _end_of_records(rest, quoted=quoted)
+        if len(rest) - end > LONGEST:
+            raise _endless(path, line + rest.count(b"\n", 0, end))
         if end:
             text, rest = rest[:end], rest[end:]
             lines = text.count(b"\n")
@@ -92,11 +100,42 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
     if text:
         yield Block(text + b"\n", line, text.count(b"\n") + 1)
     elif empty:
-        raise DataError("the file is empty.", file=path, remedy="Check that it was downloaded completely.")
+        raise _empty(path)
+
+
+def _whole(path: Path, encoding: str) -> Block:
+    """The file as one block."""
+    pieces: list[bytes] = []
+    line, open_line = 1, 0
+    for chunk in _utf8_chunks(path, _settled(path, encoding)):
+        _refuse_binary(chunk, path, line)
+        last = chunk.rfind(b"\n")
+        open_line = open_line + len(chunk) if last < 0 else len(chunk) - last
+        line += chunk.count(b"\n")
+        if open_line > LONGEST:
+            raise _endless(path, line)
+        pieces.append(chunk)
+    text = b"".join(pieces).rstrip(b"\r\n")
+    if not text:
+        raise _empty(path)
+    return Block(text + b"\n", 1, text.count(b"\n") + 1)
+
+
+def _empty(path: Path) -> DataError:
+    return DataError("the file is empty.", file=path, remedy="Check that it was downloaded completely.")
+
+
+def _endless(path: Path, line: int) -> DataError:
+    return DataError(
+        f"no record ends within {LONGEST >> 20} MB.",
+        file=path,
+        line=line,
+        remedy="Check for a quote that is never closed, and that this is a text file with one record per line.",
+    )
 
 
 def first_lines(path: Path, count: int, *, encoding: str = "utf-8") -> list[str]:
-    """So many lines from the beginning of a file, as far as they can be made out: for guessing what the file is."""
+    """The first lines of a file, with undecodable bytes replaced: for recognizing formats."""
     with _open(path) as stream:
         head = _read(stream, path, HEAD_BYTES)
     text = head.decode(_codec(encoding), errors="replace").removeprefix("\ufeff")
@@ -109,12 +148,12 @@ def first_line(path: Path, *, encoding: str = "utf-8") -> str:
 
 
 def _end_of_records(text: bytes, *, quoted: bool) -> int:
-    """Where to cut so that only whole records stand before."""
+    """The end of the last whole record."""
     end = text.rfind(b"\n") + 1
     if quoted and b'"' in text:
         ends = record_ends(np.frombuffer(text, dtype=np.uint8))
         end = int(ends[-1]) + 1 if ends.size else 0
-    # Blank lines here may be the end of the file: they wait for what follows.
+    # Blank lines may be the end of the file: they are kept until the next chunk.
     body = len(text[:end].rstrip(b"\r\n"))
     return text.find(b"\n", body) + 1 if body else 0
 
@@ -123,7 +162,7 @@ def _end_of_records(text: bytes, *, quoted: bool) -> int:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked when it is gzip: known by its first bytes, whatever its name."""
+    """The bytes of a file; gzip is recognized by its first bytes and unpacked."""
     try:
         with path.open("rb") as stream:
             magic = stream.read(2)
@@ -196,14 +235,14 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _utf8_chunks(path: Path, codec: str, size: int) -> Iterator[bytes]:
-    """The file as UTF-8, checked; a chunk ends anywhere but inside a character."""
+def _utf8_chunks(path: Path, codec: str) -> Iterator[bytes]:
+    """The file as valid UTF-8; chunks end between characters."""
     decoder = codecs.getincrementaldecoder(codec)()
     offset, begun, last = 0, False, False
     with _open(path) as stream:
         while not last:
-            raw = _read(stream, path, size)
-            last = not raw or size < 0
+            raw = _read(stream, path, BLOCK_BYTES)
+            last = not raw
             if not offset and not codec.startswith(("utf-16", "utf-32")):
                 _refuse_archives(raw, path)
             kept = decoder.getstate()[0]
@@ -222,18 +261,23 @@ def _utf8_chunks(path: Path, codec: str, size: int) -> Iterator[bytes]:
 
 
 def _wrong_encoding(path: Path, error: UnicodeError, offset: int, codec: str) -> DataError:
-    """Name the line of the first bad byte; what stands before ``offset`` is read once more to count its lines."""
-    remedy = "The file is in another encoding, or mixes several: give encoding='latin-1', or convert it."
+    """An error with the line of the first bad byte; the bytes before ``offset`` are read again to count lines."""
+    what = "The file is in another encoding, or mixes several"
+    remedy = Remedy(f"{what}: give encoding='latin-1', or convert it.", cli=f"{what}: convert it to UTF-8.")
     if not isinstance(error, UnicodeDecodeError):
         return DataError(f"the file is not {codec}.", file=path, remedy=remedy)
+    line, begun = 1, b""
     with _open(path) as stream:
-        before = _read(stream, path, offset) if offset else b""
-    seen, place = before + error.object[: error.start + 16], len(before) + error.start
+        while offset > 0 and (before := _read(stream, path, min(offset, BLOCK_BYTES))):
+            offset -= len(before)
+            line += before.count(b"\n")
+            begun = (begun + before).rpartition(b"\n")[2][-LONGEST:]
+    seen, place = begun + error.object[: error.start + 16], len(begun) + error.start
     begin = seen.rfind(b"\n", 0, place) + 1
     return DataError(
         f"byte 0x{seen[place : place + 1].hex()} at position {place - begin + 1} of the line is not {codec}.",
         file=path,
-        line=seen.count(b"\n", 0, place) + 1,
+        line=line + seen.count(b"\n", 0, place),
         value=seen[begin:].partition(b"\n")[0][-60:],
         remedy=remedy,
     )

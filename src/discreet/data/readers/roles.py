@@ -1,4 +1,4 @@
-"""Which column is the user, which the item: by the caller's word, or by the usual names."""
+"""Which column is the user, which the item: named by the caller, or recognized by its name."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from discreet.data.readers.layout import listed
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
 __all__ = ["Roles", "What", "column_of", "usual_column"]
 
 What = Literal["interactions", "tags", "table"]
 
-# Most telling first; compared in lower case and without anything but letters and digits.
+# In the order of preference; compared in lower case and by letters and digits only.
 _USUAL = {
     "user_id": "userid user uid username reviewerid customerid memberid visitorid personid",
     "item_id": (
@@ -38,7 +38,7 @@ _MAY_LACK = ("rating", "timestamp")
 
 @dataclass(frozen=True)
 class Roles:
-    """What the caller says about the columns of a table; None is for us to find out.
+    """The names that the caller gives for the columns of a table; None for a column to recognize.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Roles:
     what: What | None = None
 
     def matched(self, names: Sequence[str], path: Path) -> tuple[What, dict[str, str]]:
-        """What the table holds, and the role of each of its columns that has one; a context column keeps its name.
+        """The kind of data, and the role of each column that has one; a context column keeps its name.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Roles:
         """
         what = self.what or ("tags" if self._has_tags(names) else "interactions")
         if what not in _ROLES:
-            raise UsageError(f"what={what!r}?", remedy=f"Choose from {', '.join(map(repr, _ROLES))}.")
+            raise UsageError(f"what must be one of {', '.join(map(repr, _ROLES))}, got {what!r}.")
         if what == "table":
             return what, {name: name for name in names}
         matched: dict[str, str] = {}
@@ -93,7 +93,7 @@ class Roles:
 
 
 def column_of(role: str, names: Sequence[str], path: Path | None = None, *, given: str | None = None) -> str:
-    """The column that plays a role.
+    """The column of a role.
 
     Raises
     ------
@@ -112,7 +112,9 @@ def column_of(role: str, names: Sequence[str], path: Path | None = None, *, give
         file=path,
         line=None if path is None else 1,
         column=given or role,
-        remedy="If there is no header, give header=False." if numbers else f"Name the column with {option}=.",
+        remedy=Remedy("If there is no header, give header=False.", cli="If there is no header, add one.")
+        if numbers
+        else Remedy(f"Name the column with {option}=.", cli=f"Name the column with --column {option}=NAME."),
     )
 
 

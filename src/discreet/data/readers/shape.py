@@ -1,4 +1,4 @@
-"""What can be counted in the bytes of a delimited file without parsing it: records, fields, quotes."""
+"""Counts in the bytes of a delimited file without parsing it: records, fields, quotes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEWLINE, _QUOTE, _RETURN, _ZERO = b'\n"\r0'
 
 
 def count(raw: Bytes, byte: bytes) -> int:
-    """How often a byte occurs."""
+    """Number of occurrences of a byte."""
     return sum(int(np.count_nonzero(part == byte[0])) for part in _chunks(raw))
 
 
@@ -27,14 +27,14 @@ def is_ascii(raw: Bytes) -> bool:
 
 
 def record_ends(raw: Bytes, byte: bytes = b"\n") -> NDArray[np.int64]:
-    """Where a byte stands outside quotes, that is after an even number of them: newlines there end a record."""
+    """Positions of a byte outside quotes, that is after an even number of them: newlines there end a record."""
     places = np.flatnonzero(raw == byte[0])
     quotes = np.flatnonzero(raw == _QUOTE)
     return places[np.searchsorted(quotes, places) % 2 == 0]
 
 
 def record_lines(raw: Bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many lines stand before each record."""
+    """Number of lines before each record."""
     newlines = np.flatnonzero(raw == _NEWLINE)
     return np.searchsorted(newlines, np.append(0, ends[:-1] + 1))
 
@@ -57,9 +57,9 @@ def quotes_are_regular(raw: Bytes, separator: bytes) -> bool:
 
 
 def ids_may_hide(text: bytes | mmap, separator: bytes) -> bool:
-    """Whether some field may be an integer in disguise: 007, +7 and " 7" are not the id 7.
+    """Whether a field may parse as an integer without being written like one: 007, +7 and " 7" are not the id 7.
 
-    Cheap, and wrong only on the safe side.
+    A fast check; it may return True without need.
 
     Examples
     --------

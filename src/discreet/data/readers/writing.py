@@ -1,32 +1,38 @@
-"""Writing a dataset: aside first, then renamed, so that there is never half of one."""
+"""Writing a dataset: to another name first, then renamed, so that it is never half-written."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
-import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from discreet.common.replacing import Kind, place_for, strangers
 from discreet.data.ids import Codes, IdMap
 from discreet.data.interactions import Interactions
-from discreet.data.readers.stored import FACTS_FILE, MAIN_FILES, METADATA_KEY, VERSION, domain_as_json, table_as_text
+from discreet.data.readers.stored import (
+    FACTS_FILE,
+    MAIN_FILES,
+    METADATA_KEY,
+    SIDES,
+    VERSION,
+    domain_as_json,
+    metadata_of,
+    table_as_text,
+)
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["write"]
-
-Dataset = Interactions | TagAssignments | Table
+__all__ = ["kind_of_file", "write"]
 
 
-def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bool = False) -> Path:
+def write(
+    data: Interactions | TagAssignments | Table, path: str | Path, *, tables: bool = True, overwrite: bool = False
+) -> Path:
     """Write a dataset so that ``read`` gives it back.
 
     Parameters
@@ -35,20 +41,21 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
         Interactions, TagAssignments or Table.
     path
         A file that ends in .parquet, .arrow, .csv or .tsv; anything else is a folder. Parquet, Arrow and folders keep
-        all that is known of the data; CSV and TSV keep only the records.
+        all facts about the data; CSV and TSV keep only the records.
     tables
-        Whether the catalog and the table of users are written too; a Parquet or Arrow file carries them in itself.
+        Whether the catalog and the table of users are written too; a Parquet or Arrow file has them in its metadata.
     overwrite
-        Whether what is there already may be replaced.
+        Whether an existing dataset may be replaced. A Parquet or Arrow file or a folder is replaced only if discreet
+        wrote it. CSV and TSV files do not show that: an existing one is kept under another name.
 
     Returns
     -------
     Path
-        What was written.
+        The file or folder.
 
     Privacy
     -------
-    These are the raw records. What is written is as secret as what was read.
+    These are the raw records. The file is as secret as they are.
 
     Examples
     --------
@@ -62,39 +69,42 @@ def write(data: Dataset, path: str | Path, *, tables: bool = True, overwrite: bo
     """
     path = Path(path)
     if not isinstance(data, Interactions | TagAssignments | Table):
-        raise UsageError(
-            f"{type(data).__name__} is no dataset.", remedy="Give Interactions, TagAssignments or a Table."
-        )
-    if path.suffix.lower() in (".xlsx", ".xls", ".json", ".txt", ".gz", ".zip", ".db"):
-        raise UsageError(
-            f"a dataset is not written as {path.suffix}.", remedy="Choose .parquet, .arrow, .csv, .tsv, or a folder."
-        )
+        raise UsageError(f"data must be Interactions, TagAssignments or a Table, got {type(data).__name__}.")
+    kind = kind_of_file(path)
     facts, main, sides = _pieces(data, tables=tables)
     writer = {".parquet": _parquet, ".pq": _parquet, ".arrow": _arrow, ".feather": _arrow, ".csv": _csv, ".tsv": _tsv}
     write_file = writer.get(path.suffix.lower())
     if write_file in (_csv, _tsv) and sides:
         raise UsageError(
             f"{path.name} holds one table; these data have a table of {' and '.join(sides)} too.",
-            remedy="Give a folder, a .parquet or an .arrow file, or leave it out with tables=False.",
+            remedy=Remedy(
+                "Give a folder, a .parquet or an .arrow file, or leave it out with tables=False.",
+                cli="Give a folder, a .parquet or an .arrow file.",
+            ),
         )
     if write_file is not None:
         facts |= {"tables": {name: table_as_text(table) for name, table in sides.items()}}
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} is there already.", remedy="Choose another path, or give overwrite=True.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if write_file is None:
-            _replace(path, lambda aside: _write_folder(aside, facts, main, sides))
-        else:
-            _replace(path, lambda aside: write_file(main, aside, facts))
-    except OSError as error:
-        raise DataError(
-            f"writing failed: {error.strerror or error}.", file=path, remedy="Nothing was changed."
-        ) from None
-    return path
+    place = place_for(path, kind, overwrite=overwrite)
+    if write_file is None:
+        return place.put(lambda aside: _write_folder(aside, facts, main, sides))
+    return place.put(lambda aside: write_file(main, aside, facts))
 
 
-def _pieces(data: Dataset, *, tables: bool) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.DataFrame]]:
+def kind_of_file(path: Path) -> Kind:
+    """What may be replaced by a dataset that is written to this path, by its ending."""
+    ending = path.suffix.lower()
+    if ending in (".xlsx", ".xls", ".json", ".txt", ".gz", ".zip", ".db"):
+        raise UsageError(
+            f"a dataset is not written as {path.suffix}.", remedy="Choose .parquet, .arrow, .csv, .tsv, or a folder."
+        )
+    return (
+        FILE if ending in (".parquet", ".pq", ".arrow", ".feather") else TEXT if ending in (".csv", ".tsv") else FOLDER
+    )
+
+
+def _pieces(
+    data: Interactions | TagAssignments | Table, *, tables: bool
+) -> tuple[dict[str, Any], pl.DataFrame, dict[str, pl.DataFrame]]:
     """The facts, the records, and the tables beside them."""
     facts: dict[str, Any] = {METADATA_KEY: VERSION, "name": data.name, "lineage": list(data.lineage)}
     sides: dict[str, pl.DataFrame] = {}
@@ -102,7 +112,7 @@ def _pieces(data: Dataset, *, tables: bool) -> tuple[dict[str, Any], pl.DataFram
         facts |= {"kind": "table", "domains": {a: domain_as_json(d) for a, d in data.domains.items()}}
         facts["group"] = next((name for name in data.to_frame().columns if name not in data.attributes), None)
     elif isinstance(data, TagAssignments):
-        facts["kind"] = "tags"
+        facts |= {"kind": "tags", "once_inferred": sorted(data.once_inferred)}
         for side, public, ids, used, column in (
             ("vocabulary", data.vocabulary_is_public, data.tags, data.tag, "tag"),
             ("resources", data.resources_are_public, data.resources, data.resource, "resource_id"),
@@ -113,7 +123,7 @@ def _pieces(data: Dataset, *, tables: bool) -> tuple[dict[str, Any], pl.DataFram
                 sides[side] = pl.DataFrame({column: ids.series})
     else:
         sides = _sides(data) if tables else {}
-        # A catalog that is left out is not what occurs: that would be another statement about what is public.
+        # Without the catalog, "observed" would be another declaration of what is public.
         public = data.catalog_is_public and (tables or not _has_unseen(data.items, data.item))
         facts |= {
             "kind": "interactions",
@@ -122,6 +132,7 @@ def _pieces(data: Dataset, *, tables: bool) -> tuple[dict[str, Any], pl.DataFram
             "context": data.context.columns,
             "public_user_columns": sorted(data.public_user_columns) if tables else [],
             "catalog_is_public": public,
+            "once_inferred": sorted(data.once_inferred),
         }
     return facts | dict.fromkeys(sides, True), data.to_frame(), sides
 
@@ -137,7 +148,7 @@ def _sides(data: Interactions) -> dict[str, pl.DataFrame]:
 
 
 def _has_unseen(ids: IdMap, codes: Codes) -> bool:
-    """Whether a list has ids that no record has."""
+    """Whether a list has ids without records."""
     return bool((np.bincount(codes, minlength=len(ids)) == 0).any())
 
 
@@ -178,7 +189,7 @@ def _tsv(frame: pl.DataFrame, path: Path, facts: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _writable(frame: pl.DataFrame) -> Any:
-    """Say what cannot be written, before or after polars finds out."""
+    """Raise a UsageError for columns that cannot be written."""
     odd = next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None)
     if odd is not None:
         raise UsageError(f"the ids of {odd!r} are neither numbers nor text.", remedy="Give such ids as text.")
@@ -197,23 +208,19 @@ def _json(facts: dict[str, Any], indent: int | None = None) -> str:
         ) from None
 
 
-def _replace(path: Path, make: Callable[[Path], None]) -> None:
-    """Make a file or folder aside and rename it into place; what was there goes last."""
-    mark = uuid.uuid4().hex[:8]
-    aside, old = path.with_name(f".{path.name}.{mark}.new"), path.with_name(f".{path.name}.{mark}.old")
-    try:
-        make(aside)
-        if path.is_dir():
-            os.replace(path, old)
-        try:
-            os.replace(aside, path)
-        except OSError:
-            if old.exists():
-                os.replace(old, path)
-            raise
-    finally:
-        for leftover in (aside, old):
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+# What may be replaced
+
+
+def _foreign_file(path: Path) -> str | None:
+    return None if metadata_of(path) is not None else "it does not carry the mark of discreet"
+
+
+def _foreign_folder(folder: Path) -> str | None:
+    if not (folder / FACTS_FILE).is_file():
+        return f"it has no {FACTS_FILE}"
+    return strangers(folder, {FACTS_FILE, *MAIN_FILES.values(), *(f"{side}.parquet" for side in SIDES)})
+
+
+FILE = Kind("dataset", _foreign_file, is_folder=False, error=UsageError, failure=DataError)
+FOLDER = Kind("dataset", _foreign_folder, error=UsageError, failure=DataError)
+TEXT = Kind("dataset", lambda path: None, is_folder=False, marked=False, error=UsageError, failure=DataError)

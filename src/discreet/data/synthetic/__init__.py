@@ -1,6 +1,6 @@
-"""Worlds whose truth is known: films, check-ins, tags and a survey, from a hundred rows to tens of millions.
+"""Synthetic data with known parameters: films, check-ins, tags and a survey, from a hundred rows to tens of millions.
 
-Each world comes in two ways: ``films(seed=7)`` gives the data, ``film_world(seed=7)`` the same data and what made them.
+``films(seed=7)`` returns the data, ``film_world(seed=7)`` the same data and the parameters that they were drawn with.
 """
 
 from discreet.data.synthetic.audience import listener_world, listeners

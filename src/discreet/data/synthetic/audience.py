@@ -1,4 +1,4 @@
-"""A world of listeners who tag artists: as large as the Last.fm data of HetRec 2011, and of their nature."""
+"""Listeners who tag artists: data of the size and structure of the Last.fm data of HetRec 2011."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import (
     WeightedRows,
     check_size,
+    distinct,
     distinct_choices,
+    drawn,
     long_tail,
     numbered,
     shared_out,
@@ -40,49 +42,47 @@ _GENRES, _MODIFIERS, _EVERYBODYS = (
     tuple(names.split()) for names in (_GENRE_NAMES, _MODIFIER_NAMES, _EVERYBODYS_NAMES)
 )
 
-GENRE_WORDS = 0.2  # of the vocabulary: words that say what music is; the rest are lists and jokes of single people
-EVERYBODYS = 0.07  # share of the words about any genre that everybody uses for anything
-WORD_DECAY = 1.46  # how fast the use of a genre's words falls with their rank
-FAME_DECAY, FAME_SHIFT = 0.85, 130.0  # the most famous artists are tagged by some eighty users, most by five
-ARTIST_WORDS = 8  # words that people agree on for one artist
-LEXICON = 60  # draws of the words that a user knows to use
-HABITS = 9  # tags that a user gives whatever they listen to
+GENRE_WORDS = 0.2  # share of the vocabulary that describes music; the rest are words of single users
+EVERYBODYS = 0.07  # share of a genre's words that are used for any genre
+WORD_DECAY = 1.46  # exponent of Zipf's law for the words of a genre
+FAME_DECAY, FAME_SHIFT = 0.85, 130.0  # the most popular artists are tagged by about eighty users, most by five
+ARTIST_WORDS = 8  # words that users agree on for one artist
+LEXICON = 60  # draws of the words that a user uses
+HABITS = 9  # tags that a user gives to any artist
 BY_HABIT = 0.062  # share of tags given by habit, which differs from user to user
-PRIVATE_HABITS = 0.8  # share of the habits that are words of the user's own
-RARE = 0.014  # share of tags that come to mind once
-TRIES = 10  # words of an artist that come to a user's mind, of which the first that they use is given
-VERBOSITY = 3.8  # such rounds in a post, beyond the first, of a user in the middle
-TAGS_A_POST = 2.38  # triples over posts; some of these posts find no tag, so that it is 2.65 in the data
-ACTIVITY_SPREAD, MOST_ACTIVE = 1.55, 60.0  # the most active users have so many times the posts of one in the middle
+PRIVATE_HABITS = 0.8  # share of the habits that are private words
+RARE = 0.014  # share of tags that are used once
+TRIES = 10  # words of an artist that are tried; the first one that the user uses is given
+VERBOSITY = 3.8  # further rounds in a post of a median user
+TAGS_A_POST = 2.38  # triples per post; some posts get no tag, so that it is 2.65 in the data
+ACTIVITY_SPREAD, MOST_ACTIVE = 1.55, 60.0  # the most active users have this many times the posts of a median user
 
 
 def listeners(
     *, users: int = 1_892, resources: int = 13_500, vocabulary: int = 11_946, records: int | None = None, seed: int
 ) -> TagAssignments:
-    """Who tagged which artist with what.
+    """Triples of users, artists and tags.
 
     Parameters
     ----------
     users, resources, vocabulary
-        How many users, artists and words there are; artists and words that nobody took do not occur. The last is
-        at least 500.
+        Number of users, artists and words, at most: some artists and words do not occur. The last is at least 500.
     records
-        How many triples; unless told, as many a user as in the Last.fm data: 186,479 for 1,892 users.
+        Number of triples; by default as many per user as in the Last.fm data: 186,479 for 1,892 users.
     seed
-        The same seed gives the same world.
+        The same seed gives the same data.
 
     Notes
     -----
-    An artist belongs to genres, and people agree on a few words for them. A user likes some genres and knows some of
-    their words; of the words that come to mind about an artist the user gives those that they use. Besides, everybody
-    has a few habits that have nothing to do with the artist ("seen-live", the name of a list of their own), and
-    sometimes a word comes that never comes again.
+    An artist belongs to genres, and users agree on a few words for each artist. A user likes some genres and uses some
+    of their words; of the words of an artist the user gives those that they use. Besides, every user has a few habits
+    that do not depend on the artist ("seen-live", the name of a private list), and some words are used only once.
 
-    The constants of this module were set by hand until the world had the sizes of the Last.fm data of HetRec 2011 and
-    was as predictable. With ``seed=7``, ``leave_one_post_out(world, seed=0)`` and all users:
+    The constants of this module were set by hand to match the sizes of the Last.fm data of HetRec 2011 and how well
+    tags can be predicted. With ``seed=7``, ``leave_one_post_out(data, seed=0)`` and all users:
 
     ==========================================  =========  ==========
-    figure                                      Last.fm    this world
+    figure                                      Last.fm    this data
     ==========================================  =========  ==========
     users                                       1,892      1,888
     artists with tags                           12,523     12,524
@@ -98,8 +98,8 @@ def listeners(
     recall@10 of ``FolkRank``                   0.582      0.597
     ==========================================  =========  ==========
 
-    ``evaluate_tags(FolkRank(), listeners(seed=7), seed=0)`` shows the last line; other seeds differ by 0.01. Users of
-    this world have more different tags than those of Last.fm, which is what it is worst at.
+    ``evaluate_tags(FolkRank(), listeners(seed=7), seed=0)`` shows the last line; other seeds differ by 0.01. The
+    largest difference is that users here have more different tags than those of Last.fm.
 
     References
     ----------
@@ -108,8 +108,8 @@ def listeners(
 
     Examples
     --------
-    >>> world = listeners(users=40, resources=400, vocabulary=500, seed=7)
-    >>> len(world), "jazz" in world.tags
+    >>> data = listeners(users=40, resources=400, vocabulary=500, seed=7)
+    >>> len(data), "jazz" in data.tags
     (3942, True)
     """
     return listener_world(users=users, resources=resources, vocabulary=vocabulary, records=records, seed=seed)[0]
@@ -118,10 +118,10 @@ def listeners(
 def listener_world(
     *, users: int = 1_892, resources: int = 13_500, vocabulary: int = 11_946, records: int | None = None, seed: int
 ) -> tuple[TagAssignments, TagTruth]:
-    """The same triples as ``listeners``, and the truth behind them."""
+    """The same triples as ``listeners``, and the parameters that they were drawn with."""
     n_users, n_resources = check_size(users, "users", least=1), check_size(resources, "resources", least=10)
     n_words = check_size(vocabulary, "vocabulary", least=500, most=1_000_000)
-    # Nobody tags more than every second artist, so that there is always another one to be found.
+    # Nobody tags more than every second artist, so that there is always another one to draw.
     most = min(2**31 - 2, n_users * (n_resources // 2))
     usual = round(n_users * 186_479 / 1_892)
     n_records = min(usual, most) if records is None else check_size(records, "records", least=1, most=most)
@@ -155,7 +155,7 @@ def _truth(n_users: int, n_resources: int, n_words: int, generator: np.random.Ge
             (genre_of == -1, EVERYBODYS, 1.0),
         ):
             size = int(members.sum())
-            # Words were made in the order of their use: a genre's own name before "early" and "late" forms of it.
+            # Words are in the order of their use: the name of a genre before its "early" and "late" forms.
             topics[genre, members] = (
                 share * zipf_weights(size, exponent=exponent)[np.argsort(np.argsort(rank[members]))]
             )
@@ -171,7 +171,7 @@ def _truth(n_users: int, n_resources: int, n_words: int, generator: np.random.Ge
 
 
 class _Tagging:
-    """Who tags which artists, and what comes to their minds."""
+    """Draws the posts of the users and their tags."""
 
     def __init__(self, truth: TagTruth, n_records: int, generator: np.random.Generator) -> None:
         n_users, n_resources, self._n_words = len(truth.users), len(truth.resources), len(truth.words)
@@ -187,9 +187,9 @@ class _Tagging:
         own = generator.random(self._habits.shape) < PRIVATE_HABITS
         self._habits[own] = generator.choice(self._private, int(own.sum()))
         known = np.hstack([self._drawn_words(self._interests, n_users, LEXICON), self._habits])
-        self._lexicon = _distinct((np.arange(n_users)[:, None] * np.int64(self._n_words) + known).ravel())
+        self._lexicon = distinct((np.arange(n_users)[:, None] * np.int64(self._n_words) + known).ravel())
         self._by_habit = generator.beta(4 * BY_HABIT, 4 * (1 - BY_HABIT), n_users)
-        # Some say one word of everything, others write lists.
+        # Some users give one tag per post, others many.
         self._verbosity = VERBOSITY * long_tail(n_users, spread=0.5, generator=generator)
         self._user, self._artist = self._posts(truth, n_users, n_records)
 
@@ -222,39 +222,31 @@ class _Tagging:
             user, artist = np.repeat(self._user, sizes), np.repeat(self._artist, sizes)
             tag = self._given(user, artist)
             fresh = ((user * np.int64(self._n_resources) + artist) * self._n_words + tag)[tag >= 0]
-            keys = _distinct(np.concatenate([keys, fresh]))
-            # About half of what comes to mind later has been said before.
+            keys = distinct(np.concatenate([keys, fresh]))
+            # About half of the later draws repeat a triple.
             sizes = self._generator.poisson(max(0.02, 2 * (n - keys.size) / self._user.size), self._user.size)
         return np.delete(keys, self._generator.permutation(keys.size)[n:])
 
     def _given(self, user: Integers, artist: Integers) -> Integers:
-        """One tag for each entry; −1 where a user had no word for the artist."""
+        """One tag for each entry; −1 where the user has no word for the artist."""
         generator = self._generator
         tag = np.full(user.size, -1, dtype=np.int64)
-        weights = WeightedRows(zipf_weights(ARTIST_WORDS)[None, :])
         for _ in range(TRIES):
             open_ = np.flatnonzero(tag < 0)
-            word = self._agreed[artist[open_], weights.draw(np.zeros(open_.size, dtype=np.int64), generator)]
+            word = self._agreed[artist[open_], drawn(zipf_weights(ARTIST_WORDS), open_.size, generator)]
             key = user[open_] * np.int64(self._n_words) + word
             place = np.minimum(np.searchsorted(self._lexicon, key), self._lexicon.size - 1)
             uses = self._lexicon[place] == key
             tag[open_[uses]] = word[uses]
         habit = np.flatnonzero(generator.random(user.size) < self._by_habit[user])
-        which = WeightedRows(zipf_weights(HABITS)[None, :]).draw(np.zeros(habit.size, dtype=np.int64), generator)
-        tag[habit] = self._habits[user[habit], which]
+        tag[habit] = self._habits[user[habit], drawn(zipf_weights(HABITS), habit.size, generator)]
         rare = np.flatnonzero(generator.random(user.size) < RARE)
         tag[rare] = generator.choice(self._private, rare.size)
         return tag
 
 
-def _distinct(keys: Integers) -> Integers:
-    """Sorted, each once."""
-    keys = np.sort(keys)
-    return keys[np.append(True, keys[1:] != keys[:-1])]
-
-
 def _words(n: int) -> tuple[list[str], Integers]:
-    """All words in the order of their use, and the genre of each: −1 everybody's, −2 words of single people."""
+    """All words in the order of their use, and the genre of each: −1 for any genre, −2 for words of single users."""
     n_genre_words = round(GENRE_WORDS * n)
     words: list[str] = [*_EVERYBODYS]
     genre_of = [-1] * len(words)
@@ -270,7 +262,7 @@ def _words(n: int) -> tuple[list[str], Integers]:
 
 
 def _form(name: str, level: int) -> str:
-    """The genre's own name, then with a modifier, then with a number as well."""
+    """The name of the genre, then with a modifier, then with a number as well."""
     if level == 0:
         return name
     again, modifier = divmod(level - 1, len(_MODIFIERS))

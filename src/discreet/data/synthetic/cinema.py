@@ -1,4 +1,4 @@
-"""A world of films: ratings from tastes, quality, popularity and who people are; and the truth behind them."""
+"""Ratings of films, drawn from tastes, quality, popularity and demographics."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["FilmTruth", "film_world", "films"]
 
 Floats = NDArray[np.floating]
 
-# How far each part moves a rating, in stars (standard deviations). With the cuts below, one to five stars come out
-# about as often as on MovieLens: people are generous, and four stars are the usual answer.
+# Standard deviations of the parts of a rating, in stars. With the cuts below, one to five stars are about as frequent
+# as on MovieLens: four stars are the most frequent rating.
 GENEROSITY, QUALITY, TASTE, MOOD = 0.40, 0.45, 0.55, 0.75
 CUTS = (1.75, 2.50, 3.40, 4.45)
 MIDDLE = 3.28
 
-TASTES = 8  # kinds of people
-CHANCE = 0.2  # share of the choices that follow popularity alone, whoever chooses
+TASTES = 8  # kinds of taste
+CHANCE = 0.2  # share of the choices by popularity alone
 ACTIVITY_SPREAD = 1.1
 BEGINNING, YEARS = 1_577_836_800, 3  # 1 January 2020
 YEAR = 365 * 86_400
@@ -44,18 +44,18 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class FilmTruth:
-    """What made the ratings: the right answers that a model can be compared with. Arrays follow the codes.
+    """The parameters that the ratings were drawn with, to compare models with. Arrays follow the codes.
 
     Attributes
     ----------
     user_factors, item_factors
-        Tastes and films along the dimensions of ``GENRES``; their product is what a film is to a person, in stars.
+        Users and films along the dimensions of ``GENRES``; their product is the part of taste in a rating, in stars.
     user_bias, item_quality
-        How generous a person is, and how good a film, in stars.
+        The generosity of each user, and the quality of each film, in stars.
     taste
-        Which kind of person each user is.
+        The kind of taste of each user.
     popularity
-        Probability of each film among the choices that follow popularity alone; sums to one.
+        Probability of each film in choices by popularity alone; sums to one.
     """
 
     user_factors: Floats
@@ -67,19 +67,19 @@ class FilmTruth:
     _choices: WeightedRows
 
     def liking(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
-        """How much each user likes the item beside them, in stars, before mood and rounding."""
+        """How much each user likes the item at the same position, in stars, before noise and rounding."""
         taste = np.einsum("ij,ij->i", self.user_factors[user], self.item_factors[item])
         return MIDDLE + self.user_bias[user] + self.item_quality[item] + taste
 
     def expected_rating(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
-        """Mean rating that each user gives the item beside them: no prediction has a smaller squared error."""
+        """Mean rating of each user for the item at the same position: the prediction of the smallest squared error."""
         from scipy.special import ndtr
 
         liking = self.liking(np.asarray(user), np.asarray(item))
         return 1 + ndtr((liking[:, None] - np.array(CUTS)) / MOOD).sum(axis=1)
 
     def choice(self, user: NDArray[np.integer]) -> Floats:
-        """Probability of each item to be a user's first choice; one row a user."""
+        """Probability of each item to be the first choice of a user; one row per user."""
         chance, own = self._choices.probabilities[0], self._choices.probabilities[1 + self.taste[user]]
         return CHANCE * chance + (1 - CHANCE) * own
 
@@ -90,17 +90,17 @@ def films(*, users: int = 3_000, items: int = 500, records: int | None = None, s
     Parameters
     ----------
     users, items
-        How many.
+        Number of users and of films.
     records
-        How many ratings; unless told, about fifty a user, fewer in a small catalog.
+        Number of ratings; by default about fifty per user, fewer in a small catalog.
     seed
-        The same seed gives the same world.
+        The same seed gives the same data.
 
     Notes
     -----
     A user belongs to one of a few kinds of taste, more or less likely by gender and age. Users choose films by
-    popularity (Zipf's law) times their taste, never the same twice, and rate by quality, taste, generosity and mood.
-    A few users rate very much; many films are hardly seen. The catalog is public, gender and age are not.
+    popularity (Zipf's law) times their taste, each at most once, and rate by quality, taste, generosity and noise. A
+    few users rate very many films; many films have few ratings. The catalog is public, gender and age are not.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def films(*, users: int = 3_000, items: int = 500, records: int | None = None, s
 def film_world(
     *, users: int = 3_000, items: int = 500, records: int | None = None, seed: int
 ) -> tuple[Interactions, FilmTruth]:
-    """The same ratings as ``films``, and the truth behind them."""
+    """The same ratings as ``films``, and the parameters that they were drawn with."""
     n_users, n_items = check_size(users, "users", least=1), check_size(items, "items", least=2)
     n_records = _checked_records(records, n_users, n_items)
     generator = seeded(seed, "films")
@@ -149,7 +149,7 @@ def film_world(
 
 def _checked_records(records: int | None, n_users: int, n_items: int) -> int:
     if records is None:
-        # A tenth of a small catalog, but not so few that nothing can be learned from them.
+        # A tenth of a small catalog, but enough to learn from.
         return n_users * max(1, min(50, max(n_items // 10, min(10, n_items // 2))))
     return check_size(records, "records", least=n_users, most=min(2**31 - 2, n_users * n_items * 3 // 4))
 
@@ -176,7 +176,7 @@ def _truth(genres: NDArray[np.bool_], gender: Floats, age: Floats, generator: np
     popularity = zipf_weights(n_items, exponent=1.1, shift=4 + np.sqrt(n_items) / 2)[ranks]
     fame = _standard(np.log(popularity))
     quality = QUALITY * _standard(0.4 * fame + 0.9 * generator.standard_normal(n_items))
-    # Famous films are better; the ratings of a large world are not to be higher for it than those of a small one.
+    # Popular films are better; this must not make the mean rating depend on the size of the catalog.
     quality -= popularity @ quality
 
     item_factors = genres / np.sqrt(genres.sum(axis=1, keepdims=True))
@@ -206,7 +206,7 @@ def _truth(genres: NDArray[np.bool_], gender: Floats, age: Floats, generator: np
 def _ratings(
     counts: NDArray[np.int64], truth: FilmTruth, generator: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.int8]]:
-    """Who rated what and how, in chunks of users so that memory stays flat."""
+    """Users, items and ratings, in chunks of users so that memory stays bounded."""
     n_items = truth.popularity.size
     total = int(counts.sum())
     user, item = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
@@ -238,7 +238,7 @@ def _chunks(ends: NDArray[np.int64]) -> Sequence[tuple[int, int]]:
 
 
 def _times(counts: NDArray[np.int64], user: Codes, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Seconds since 1970: people join, and rate in sittings of about twenty films."""
+    """Seconds since 1970: users join, and rate in sittings of about twenty films."""
     joined = generator.random(counts.size) * YEARS * YEAR
     sittings = 1 + generator.poisson(counts / 20)
     starts = np.cumsum(sittings) - sittings

@@ -1,4 +1,4 @@
-"""A world of check-ins: people who return to their places, weekdays that matter, and a few who never stop."""
+"""Check-ins of people with habits, weekly patterns, and a few very active users."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import (
     WeightedRows,
     check_size,
+    drawn,
     long_tail,
     numbered,
     owners,
@@ -27,7 +28,7 @@ __all__ = ["CheckinTruth", "checkin_world", "checkins"]
 
 Floats = NDArray[np.floating]
 
-# Share of the visits on each day from Monday to Sunday, usual hour, share of the places, and draw beside other kinds.
+# Share of the visits on each day from Monday to Sunday, usual hour, share of the places, and attraction.
 _KINDS: dict[str, tuple[tuple[int, ...], int, float, float]] = {
     "Bar": ((4, 5, 8, 12, 28, 32, 11), 21, 0.10, 1.2),
     "Cafe": ((13, 13, 13, 14, 15, 17, 15), 10, 0.14, 1.3),
@@ -44,29 +45,29 @@ _KINDS: dict[str, tuple[tuple[int, ...], int, float, float]] = {
 }
 _DISTRICTS = ("Old Town", "Harbor", "University", "North Side", "Garden Hill", "Mill Quarter", "Riverside", "West End")
 
-FAVORITES = 25  # places that a person returns to
+FAVORITES = 25  # places that a user returns to
 HABIT = 0.85  # share of the visits that go to them
-NEARBY = 0.75  # share of the favorites in one's own district
+NEARBY = 0.75  # share of the favorites in the home district
 MONDAY, WEEKS = 1_333_324_800, 46  # 2 April 2012
 HEAVY = (200, 60, 20)  # visits of the three heaviest users, in medians
 
 
 @dataclass(frozen=True)
 class CheckinTruth:
-    """What made the visits. Arrays follow the codes of the data.
+    """The parameters that the visits were drawn with. Arrays follow the codes of the data.
 
     Attributes
     ----------
     popularity
-        Probability of each place among the visits that no habit explains; sums to one.
+        Probability of each place in visits that are not to a favorite; sums to one.
     weekday
-        Probability of Monday to Sunday for a visit of each place; one row a place.
+        Probability of Monday to Sunday for a visit of each place; one row per place.
     favorites
-        The places that each user returns to, the dearest first; one row a user. A place may stand there twice.
+        The places that each user returns to, the most frequent first; one row per user. A place may be listed twice.
     favorite_weights
-        How often the first, the second … favorite is chosen; the same for everybody; sums to one.
+        Probability of the first, the second … favorite; the same for all users; sums to one.
     heavy
-        Codes of the users with enormous contributions.
+        Codes of the users with very many visits.
     """
 
     popularity: Floats
@@ -76,7 +77,7 @@ class CheckinTruth:
     heavy: Codes
 
     def visit(self, user: NDArray[np.integer]) -> Floats:
-        """Probability of each place to be where a visit goes; one row a user."""
+        """Probability of each place for a visit of a user; one row per user."""
         user = np.atleast_1d(user)
         chosen = np.tile((1 - HABIT) * self.popularity, (user.size, 1))
         rows = np.repeat(np.arange(user.size), FAVORITES)
@@ -91,17 +92,17 @@ def checkins(*, users: int = 2_000, items: int = 400, records: int | None = None
     Parameters
     ----------
     users, items
-        How many people and places.
+        Number of users and places.
     records
-        How many visits; unless told, sixty a user.
+        Number of visits; by default sixty per user.
     seed
-        The same seed gives the same world.
+        The same seed gives the same data.
 
     Notes
     -----
-    Most visits go to a few favorites, most of them in one's own district; the weekday follows the kind of the place.
-    Three users visit 200, 60 and 20 times as often as the median, as far as a fifth of all records reaches: what a
-    cap on contributions is for. The list of places is public; the district where a user lives is not.
+    Most visits are to a few favorites, most of them in the home district; the weekday depends on the kind of the place.
+    Three users have 200, 60 and 20 times the visits of the median, each up to a fifth of all records, to show what a
+    cap on contributions does. The list of places is public; the district where a user lives is not.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def checkins(*, users: int = 2_000, items: int = 400, records: int | None = None
 def checkin_world(
     *, users: int = 2_000, items: int = 400, records: int | None = None, seed: int
 ) -> tuple[Interactions, CheckinTruth]:
-    """The same visits as ``checkins``, and the truth behind them."""
+    """The same visits as ``checkins``, and the parameters that they were drawn with."""
     n_users, n_items = check_size(users, "users", least=1), check_size(items, "items", least=1)
     n_records = 60 * n_users if records is None else check_size(records, "records", least=n_users)
     generator = seeded(seed, "checkins")
@@ -155,7 +156,7 @@ def checkin_world(
 def _city(
     n_users: int, n_items: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray], NDArray[np.int64]]:
-    """Kinds and districts of the places, the lasting part of the truth, and where the users live."""
+    """Kinds and districts of the places, parameters of places and users, and where the users live."""
     assert tuple(_KINDS) == tuple(PLACE_KINDS)
     days, _, shares, draw = (np.array(column, dtype=float) for column in zip(*_KINDS.values(), strict=True))
     kind = generator.choice(len(_KINDS), n_items, p=shares / shares.sum())
@@ -166,7 +167,7 @@ def _city(
     weekday /= weekday.sum(axis=1, keepdims=True)
 
     home = generator.integers(0, len(_DISTRICTS), n_users)
-    # A district without places sends its people all over town.
+    # Users of a district without places choose from all districts.
     inside = np.arange(len(_DISTRICTS))[:, None] == district
     rows = WeightedRows(popularity * np.vstack([np.ones(n_items), np.where(inside.any(1, keepdims=True), inside, 1)]))
     nearby = generator.random((n_users, FAVORITES)) < NEARBY
@@ -183,13 +184,13 @@ def _city(
 def _activity(
     n_users: int, n_records: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Visits of each user, and who the heavy users are."""
+    """Visits of each user, and the codes of the heavy users."""
     activity = long_tail(n_users, spread=0.9, generator=generator)
     n_heavy = min(len(HEAVY), n_users // 20)
     heavy = generator.permutation(n_users)[:n_heavy].astype(np.int32)
     light = np.ones(n_users, dtype=bool)
     light[heavy] = False
-    # With m the median of the light users, their visits and HEAVY · m make up the whole.
+    # With m the median of the light users, their visits and HEAVY · m add up to all records.
     median_share = np.median(activity[light]) / activity[light].sum()
     median = n_records * median_share / (1 + median_share * sum(HEAVY[:n_heavy]))
     most = (n_records - n_users) // 5
@@ -201,10 +202,9 @@ def _activity(
 
 
 def _places(user: Codes, truth: CheckinTruth, generator: np.random.Generator) -> Codes:
-    rank = WeightedRows(truth.favorite_weights[None, :]).draw(np.zeros(user.size, dtype=np.int8), generator)
-    item = truth.favorites[user, rank]
+    item = truth.favorites[user, drawn(truth.favorite_weights, user.size, generator)]
     strays = np.flatnonzero(generator.random(user.size) >= HABIT)
-    item[strays] = WeightedRows(truth.popularity[None, :]).draw(np.zeros(strays.size, dtype=np.int8), generator)
+    item[strays] = drawn(truth.popularity, strays.size, generator)
     return item
 
 

@@ -1,4 +1,4 @@
-"""Drawing large worlds: long tails, exact totals, and many weighted choices without repetition."""
+"""Drawing large datasets: long tails, exact totals, and many weighted choices without repetition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from discreet.errors import UsageError
 __all__ = [
     "WeightedRows",
     "check_size",
+    "distinct",
     "distinct_choices",
+    "drawn",
     "long_tail",
     "numbered",
     "owners",
@@ -55,7 +57,7 @@ def zipf_weights(n: int, *, exponent: float = 1.0, shift: float = 0.0) -> Floats
 
 
 def long_tail(n: int, *, spread: float, generator: np.random.Generator) -> Floats:
-    """How active each of ``n`` people is: log-normal, as people on rating sites are found to be."""
+    """The activity of each of ``n`` people: log-normal, as on rating sites."""
     return generator.lognormal(0.0, spread, n)
 
 
@@ -89,12 +91,12 @@ def shared_out(total: int, weights: Floats, *, least: int, most: int | Counts) -
 
 
 class WeightedRows:
-    """Several weightings of the same columns, from which columns are drawn.
+    """Several weighted distributions over the same columns.
 
     Parameters
     ----------
     weights
-        One row a weighting, none negative, not all zero.
+        One row per distribution, none negative, not all zero.
     """
 
     def __init__(self, weights: Floats) -> None:
@@ -111,6 +113,17 @@ class WeightedRows:
         return np.minimum(found - rows * np.int64(self._n_columns), self._n_columns - 1)
 
 
+def drawn(weights: Floats, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """``n`` columns drawn by one weighted distribution."""
+    return WeightedRows(weights[None, :]).draw(np.zeros(n, dtype=np.int8), generator)
+
+
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The keys sorted, each once. Several times faster than ``np.unique``."""
+    keys = np.sort(keys)
+    return keys[np.append(True, keys[1:] != keys[:-1])] if keys.size else keys
+
+
 def distinct_choices(
     counts: Counts,
     n_items: int,
@@ -121,15 +134,15 @@ def distinct_choices(
 ) -> NDArray[np.int64]:
     """Draw ``counts[u]`` different items for each owner ``u``, one after the other by weight.
 
-    Repeats are drawn again; the few owners who want most of the catalog are completed by the exponential race,
-    which continues the same law.
+    Repeats are drawn again; the few owners who need most of the catalog are completed by exponential clocks, which
+    continue the same distribution.
 
     Parameters
     ----------
     draw
         One item for each owner in the array, repeats allowed.
     weights_of
-        Weights of all items for each owner in the array: what ``draw`` draws by.
+        The weights of all items for each owner in the array, as in ``draw``.
 
     Returns
     -------
@@ -142,12 +155,11 @@ def distinct_choices(
         owner = owners(missing)
         if not owner.size:
             break
-        keys = np.sort(np.concatenate([kept, owner * np.int64(n_items) + draw(owner)]))
-        keys = keys[np.append(True, keys[1:] != keys[:-1])]
+        keys = distinct(np.concatenate([kept, owner * np.int64(n_items) + draw(owner)]))
         owner = keys // n_items
         short = missing > 0
         missing[short] = (counts - np.bincount(owner, minlength=counts.size))[short]
-        # Whoever is complete steps aside, so that later rounds sort less and less.
+        # Complete owners are set aside, so that later rounds sort less.
         waits = missing[owner] > 0
         done.append(keys[~waits])
         kept = keys[waits]
@@ -163,7 +175,7 @@ def _completed(
     weights_of: Callable[[Codes], Floats],
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Keys that are still missing: among items not yet kept, those whose exponential clock rings first."""
+    """Keys that are still missing: of the items not yet kept, those with the smallest exponential clocks."""
     waiting = np.flatnonzero(missing).astype(np.int32)
     keys = [np.empty(0, dtype=np.int64)]
     block = max(1, DENSE_BLOCK // n_items)

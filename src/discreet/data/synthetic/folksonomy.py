@@ -1,4 +1,4 @@
-"""A world of tags: topics that pages are about and people care for; and the noise that people make of them."""
+"""Tags of web pages, drawn from topics of pages and interests of users, with spelling variants and system tags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ids import IdMap
 from discreet.data.splits import seeded
-from discreet.data.synthetic.drawing import WeightedRows, check_size, long_tail, numbered, zipf_weights
+from discreet.data.synthetic.drawing import WeightedRows, check_size, distinct, long_tail, numbered, zipf_weights
 from discreet.data.tags import TagAssignments
 
 __all__ = ["TagTruth", "tag_world", "tags"]
@@ -32,41 +32,30 @@ _TOPICS: dict[str, str] = {
     "games": "chess puzzle arcade cards dice strategy console score quest tournament",
 }
 _MODIFIERS = ("tutorial", "tools", "ideas", "blog", "beginner", "advanced", "review", "tips", "video", "news")
-_EVERYBODYS: tuple[str, ...] = (
-    "toread",
-    "cool",
-    "fun",
-    "work",
-    "reference",
-    "later",
-    "inspiration",
-    "free",
-    "howto",
-    "article",
-)
+_EVERYBODYS = ("toread", "cool", "fun", "work", "reference", "later", "inspiration", "free", "howto", "article")
 _SYSTEM = ("imported", "public", "system:unfiled", "for:friend")
 
-OWN_WORDS = 0.12  # share of the tags that say nothing of the topic
+OWN_WORDS = 0.12  # share of the tags that are used for any topic
 CAPITALS = 0.06  # share of the tags that are written with a capital
-BY_SYSTEM = 0.03  # share of the triples that nobody chose
+BY_SYSTEM = 0.03  # share of the triples that a system added
 TAGS_A_POST = 2.8
 
 
 @dataclass(frozen=True)
 class TagTruth:
-    """What made the triples.
+    """The parameters that the triples were drawn with.
 
     Attributes
     ----------
     users, resources, words : IdMap
-        All users, resources and words of the world; some may not occur in the data. Arrays follow their codes.
-        The words are as the rule ``TagRule()`` leaves them.
+        All users, resources and words; some may not occur in the data. Arrays follow their codes.
+        The words are spelled as by the rule ``TagRule()``.
     names
-        What each topic is about.
+        Name of each topic.
     topics
-        Probability of each word in each topic; one row a topic.
+        Probability of each word in each topic; one row per topic.
     resource_topics, user_topics
-        How much each resource is about each topic, and each user cares for it; rows sum to one.
+        Share of each topic in each resource, and in the interests of each user; rows sum to one.
     """
 
     users: IdMap
@@ -81,29 +70,29 @@ class TagTruth:
 def tags(
     *, users: int = 500, resources: int = 800, vocabulary: int = 300, records: int | None = None, seed: int
 ) -> TagAssignments:
-    """Who tagged which page with what: topics underneath, capitals and system tags on top.
+    """Triples of users, pages and tags.
 
     Parameters
     ----------
     users, resources
-        How many, at most: somebody may have tagged nothing.
+        Number of users and pages, at most: some may have no triple.
     vocabulary
-        How many words there are, beside spellings with a capital and the tags of the system.
+        Number of words, besides spellings with a capital and system tags.
     records
-        How many triples; unless told, forty a user.
+        Number of triples; by default forty per user.
     seed
-        The same seed gives the same world.
+        The same seed gives the same data.
 
     Notes
     -----
-    A post is a user with interests who finds a page and gives it a few tags, most of them of a topic of the page.
-    Some tags are everybody's ("toread"), some begin with a capital, and some were added by a system ("imported"):
-    ``cleaned()`` takes the latter two away.
+    In a post, a user gives a page of interest a few tags, most of them from a topic of the page. Some tags are used for
+    any topic ("toread"), some begin with a capital, and some are added by a system ("imported"): ``cleaned()`` removes
+    the latter two.
 
     Examples
     --------
-    >>> world = tags(users=50, resources=60, seed=7)
-    >>> len(world), world.cleaned().n_tags < world.n_tags
+    >>> data = tags(users=50, resources=60, seed=7)
+    >>> len(data), data.cleaned().n_tags < data.n_tags
     (2000, True)
     """
     return tag_world(users=users, resources=resources, vocabulary=vocabulary, records=records, seed=seed)[0]
@@ -112,10 +101,10 @@ def tags(
 def tag_world(
     *, users: int = 500, resources: int = 800, vocabulary: int = 300, records: int | None = None, seed: int
 ) -> tuple[TagAssignments, TagTruth]:
-    """The same triples as ``tags``, and the truth behind them."""
+    """The same triples as ``tags``, and the parameters that they were drawn with."""
     n_users, n_resources = check_size(users, "users", least=1), check_size(resources, "resources", least=1)
     n_words = check_size(vocabulary, "vocabulary", least=len(_TOPICS) + len(_EVERYBODYS), most=1_000_000)
-    # One tag for each user and page is more than people give, and still comes without waiting for rare words.
+    # One tag for each user and page is more than usual, and can still be drawn without waiting for rare words.
     most = min(2**31 - 2, n_users * n_resources)
     n_records = min(40 * n_users, most) if records is None else check_size(records, "records", least=1, most=most)
     generator = seeded(seed, "tags")
@@ -128,8 +117,7 @@ def tag_world(
     while keys.size < n_records:
         user, resource, tag = posts.draw(max(64, int(1.1 * (n_records - keys.size) / TAGS_A_POST)))
         fresh = (user * np.int64(n_resources) + resource) * len(spelled) + tag
-        keys = np.sort(np.concatenate([keys, fresh]))
-        keys = keys[np.append(True, keys[1:] != keys[:-1])]
+        keys = distinct(np.concatenate([keys, fresh]))
     keys = np.delete(keys, generator.permutation(keys.size)[n_records:])
     post, tag = np.divmod(keys, len(spelled))
     user, resource = np.divmod(post, n_resources)
@@ -167,7 +155,7 @@ def _truth(n_users: int, n_resources: int, n_words: int, generator: np.random.Ge
 
 
 class _Posts:
-    """Draws posts: a user, a page that suits them, and its tags."""
+    """Draws posts: a user, a page of interest, and its tags."""
 
     def __init__(self, truth: TagTruth, generator: np.random.Generator) -> None:
         n_users, n_resources = len(truth.users), len(truth.resources)
@@ -176,7 +164,7 @@ class _Posts:
         self._n_words = len(truth.words)
         self._users = WeightedRows(long_tail(n_users, spread=1.0, generator=generator)[None, :])
         self._interests = WeightedRows(truth.user_topics)
-        # A topic that no page is about at all still leads to some page.
+        # A topic without pages still leads to some page.
         self._pages = WeightedRows(fame * np.maximum(truth.resource_topics.T, 1e-12))
         self._subjects = WeightedRows(truth.resource_topics)
         self._words = WeightedRows(truth.topics)
@@ -196,7 +184,7 @@ class _Posts:
 
 
 def _words(n: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The first ``n`` words, and the topic of each: −1 for those that everybody uses."""
+    """The first ``n`` words, and the topic of each: −1 for words of any topic."""
     words, topic_of = [*_EVERYBODYS], [-1] * len(_EVERYBODYS)
     roots = [[name, *text.split()] for name, text in _TOPICS.items()]
     level = 0

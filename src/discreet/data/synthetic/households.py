@@ -1,4 +1,4 @@
-"""A world of coupled records: people answer a survey, and those who live together answer alike."""
+"""Coupled records: a survey of people in households, who answer alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.data.domains import CategoricalDomain, IntegerDomain
 from discreet.data.splits import seeded
-from discreet.data.synthetic.drawing import WeightedRows, check_size, numbered, owners
+from discreet.data.synthetic.drawing import WeightedRows, check_size, drawn, numbered, owners
 from discreet.data.tables import Table
 
 __all__ = ["SurveyTruth", "survey", "survey_world"]
@@ -63,14 +63,14 @@ _SAME_GENDER = 0.05
 
 @dataclass(frozen=True)
 class SurveyTruth:
-    """What made the answers.
+    """The parameters that the answers were drawn with.
 
     Attributes
     ----------
     probabilities
-        Probability that a person of this world falls into each cell of the product domain; the shape of the table.
+        Probability of each cell of the product domain for one person; the shape of the table.
     largest_household
-        No household has more members: the public bound that a guarantee for households needs.
+        The largest number of members of a household: the public bound that a guarantee for households needs.
     shared
         Attributes on which all members of a household agree.
     """
@@ -86,14 +86,14 @@ def survey(*, households: int = 1_500, seed: int) -> Table:
     Parameters
     ----------
     households
-        How many; about 2.3 people live in each, six at most.
+        Number of households; about 2.3 people live in each, six at most.
     seed
-        The same seed gives the same world.
+        The same seed gives the same data.
 
     Notes
     -----
-    Members share city, income and housing; partners are of similar age. One person's answers therefore tell of the
-    others, and protecting a single row protects nobody who lives with somebody.
+    Members share city, income and housing; partners are of similar age. One person's answers reveal those of the
+    others, so protecting a single row protects nobody who lives with others.
 
     Examples
     --------
@@ -104,12 +104,12 @@ def survey(*, households: int = 1_500, seed: int) -> Table:
 
 
 def survey_world(*, households: int = 1_500, seed: int) -> tuple[Table, SurveyTruth]:
-    """The same answers as ``survey``, and the truth behind them."""
+    """The same answers as ``survey``, and the parameters that they were drawn with."""
     n_households = check_size(households, "households", least=1, most=2**31 // _SIZES.size)
     generator = seeded(seed, "survey")
 
-    size = 1 + _draw(_SIZES, n_households, generator)
-    city = _draw(_CITY, n_households, generator)
+    size = 1 + drawn(_SIZES, n_households, generator)
+    city = drawn(_CITY, n_households, generator)
     income = WeightedRows(_INCOME_BY_CITY).draw(city, generator)
     owns = (generator.random(n_households) < _OWNS_BY_INCOME[income]).astype(np.int64)
 
@@ -137,8 +137,8 @@ def _ages_and_genders(
     home: NDArray[np.int32], place: NDArray[np.int64], n_households: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first member is the head, the second the partner, the others are children."""
-    head_age = _draw(_HEAD_AGE, n_households, generator)
-    partner_age = np.clip(head_age + _AGE_GAP[_draw(_AGE_GAP_WEIGHTS, n_households, generator)], 18, 99)
+    head_age = drawn(_HEAD_AGE, n_households, generator)
+    partner_age = np.clip(head_age + _AGE_GAP[drawn(_AGE_GAP_WEIGHTS, n_households, generator)], 18, 99)
     head_gender = generator.integers(0, 2, n_households)
     partner_gender = head_gender ^ (generator.random(n_households) >= _SAME_GENDER)
     child_age, child_gender = generator.integers(0, 18, home.size), generator.integers(0, 2, home.size)
@@ -167,10 +167,6 @@ def _probabilities() -> Floats:
     commute = np.where(child[None, :, None], _COMMUTE_OF_CHILD, _COMMUTE_BY_CITY[:, None, :])
     # c city, i income, h housing, a age, g gender, e education, t transport
     return np.einsum("cih,a,g,iae,cat->cihaget", shared, bands, np.full(2, 0.5), education, commute)
-
-
-def _draw(weights: Floats, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    return WeightedRows(weights[None, :]).draw(np.zeros(n, dtype=np.int8), generator)
 
 
 def _values(name: str, codes: NDArray[np.int64]) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Names by rule: film titles and places that read well, each of them once."""
+"""Titles of films and names of places, composed by rule and all different."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = ["GENRES", "PLACE_KINDS", "film_titles", "place_names"]
 
-# A noun belongs to one genre, and a sort to one kind: names that differ in it differ.
+# A noun belongs to one genre or kind, so names of different genres differ.
 _GENRE_NOUNS: Mapping[str, str] = {
     "Action": "Bullet, Chase, Hunter, Outlaw, Strike, Rider, Target, Storm, Vendetta, Convoy, Falcon, Siege",
     "Adventure": "Voyage, Island, Compass, Caravan, Summit, Jungle, Treasure, Trail, Horizon, Glacier, Atlas, Corsair",
@@ -43,7 +43,7 @@ PLACE_KINDS: Mapping[str, str] = {
     "Stadium": "Arena, Stadium, Ballpark, Racecourse, Ice Rink",
     "Station": "Station, Tram Stop, Bus Terminal, Ferry Pier, Airport Hall",
 }
-"""Kinds of places, with what such a place is called."""
+"""Kinds of places, with the nouns of their names."""
 
 _ADJECTIVES = (
     "Silent, Crimson, Forgotten, Golden, Distant, Broken, Hidden, Burning, Gentle, Hollow, Iron, Velvet, Lonely, "
@@ -61,7 +61,7 @@ _TOWNS = (
 
 
 def film_titles(genre: NDArray[np.integer]) -> pl.Series:
-    """A title for each film by the number of its first genre; no two are the same.
+    """A title for each film, by the number of its first genre; all different.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def film_titles(genre: NDArray[np.integer]) -> pl.Series:
 
 
 def place_names(kind: NDArray[np.integer]) -> pl.Series:
-    """A name for each place by the number of its kind; no two are the same."""
+    """A name for each place, by the number of its kind; all different."""
     return _named(kind, list(PLACE_KINDS.values()), ("{town} {noun}", "{adjective} {town} {noun}"))
 
 
@@ -105,7 +105,7 @@ def _combined(n: int, nouns: Sequence[str], patterns: Sequence[str], *, skip: in
 
 
 def _stride(every: int) -> int:
-    """A step that visits all of ``every`` places once, and far apart: near the golden section of the way."""
+    """A step that visits all of ``every`` positions once, far apart: near the golden ratio."""
     stride = round(every * 0.618)
     while gcd(stride, every) != 1:
         stride += 1

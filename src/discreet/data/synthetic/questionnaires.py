@@ -1,7 +1,7 @@
 """Tables like the three of Zhu's experiments with attributes: a census, disabilities in old age, network connections.
 
-Each is a mixture: a row belongs to one of a few kinds, and its attributes are drawn by the law of the kind, each for
-itself. Numbers of rows are those of the thesis; attributes are as many as a histogram of all cells allows.
+Each is a mixture: a row belongs to one of a few kinds, and its attributes are drawn independently given the kind.
+Numbers of rows are those of the thesis; there are as many attributes as a histogram of all cells allows.
 
 References
 ----------
@@ -25,7 +25,7 @@ CONNECTIONS = {"protocol": 3, "service": 12, "flag": 6, "logged-in": 2, "bytes":
 
 
 def census(*, rows: int = 30_162, seed: int) -> Table:
-    """People as a census has them, of the size and nature of Adult: a third in a few dozen cells, the others spread.
+    """People in a census, similar to Adult: a third in a few dozen cells, the others spread out.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def census(*, rows: int = 30_162, seed: int) -> Table:
 
 
 def disabilities(*, rows: int = 21_574, activities: int = 16, seed: int) -> Table:
-    """Who needs help with what, of the size and nature of NLTCS: most with nothing, some with nearly everything.
+    """Who needs help with which activities, similar to NLTCS: most with none, some with nearly all.
 
     Parameters
     ----------
     activities
-        How many yes-or-no questions.
+        Number of yes-or-no questions.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def disabilities(*, rows: int = 21_574, activities: int = 16, seed: int) -> Tabl
 
 
 def connections(*, rows: int = 40_124, seed: int) -> Table:
-    """Connections in a network, of the size and nature of the 1999 intrusion data: floods that are all alike.
+    """Connections in a network, similar to the KDD Cup 1999 data: most rows are alike.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def connections(*, rows: int = 40_124, seed: int) -> Table:
 
 
 def _mixture(name: str, sizes: Mapping[str, int], *, rows: int, kinds: int, evenness: float, seed: int) -> Table:
-    """Rows of a few kinds; the less even the laws of a kind, the more rows are alike."""
+    """Rows of a few kinds; the less even the distributions of a kind, the more rows are alike."""
     n_rows = check_size(rows, "rows", least=1)
     generator = seeded(seed, name)
     kind = generator.choice(kinds, n_rows, p=zipf_weights(kinds))

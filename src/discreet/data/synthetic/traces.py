@@ -1,4 +1,4 @@
-"""Histograms of one dimension like the three of Hay's that Zhu's experiments use: searches, hosts, friends.
+"""Histograms of one dimension like those of Hay et al. in Zhu's experiments: searches, hosts, friends.
 
 A row is one search, one connection or one friendship; the attribute says when, to which host, or whose.
 
@@ -24,7 +24,7 @@ MOST_BINS = 2**24
 
 
 def search_logs(*, bins: int = 32_768, rows: int = 300_000, seed: int) -> Table:
-    """Searches for one name in equal spans of time: days and nights, a slow rise, an election, an afterglow.
+    """Searches for one name in equal spans of time: daily waves, a slow rise, and peaks such as an election.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def net_trace(*, bins: int = 65_536, rows: int = 26_000, largest: int = 1_423, s
 
 
 def friendships(*, bins: int = 32_768, rows: int = 900_000, largest: int = 1_678, seed: int) -> Table:
-    """Friends of students: nobody has none, few have very many; the flattest of the six.
+    """Friends of students: everybody has some, few have very many; the flattest of the six histograms.
 
     Parameters
     ----------

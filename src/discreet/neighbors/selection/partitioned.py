@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.neighbors.selection.draws import first_arrivals, log_exponentials
 from discreet.neighbors.selection.exponential import (
     Sensitivity,
     check_sensitivity,
@@ -34,6 +33,7 @@ from discreet.neighbors.selection.wallenius import Law, manly_mean, sampling_law
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.published_draws import first_arrivals, log_exponentials
 from discreet.privacy.units import Unit
 
 __all__ = ["PPNS", "AssuredPPNS"]

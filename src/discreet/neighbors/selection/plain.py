@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.neighbors.selection.draws import first_arrivals, log_exponentials
 from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.ranking import rankings, ranks_of
 from discreet.neighbors.selection.strategies import RankedStrategy, WeightedStrategy
 from discreet.neighbors.selection.wallenius import Law, manly_mean, sampling_law
+from discreet.privacy.published_draws import first_arrivals, log_exponentials
 
 __all__ = ["Nearest", "Probabilistic", "Uniform"]
 

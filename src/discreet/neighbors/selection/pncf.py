@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.neighbors.selection.draws import first_arrivals, log_exponentials, uniforms
 from discreet.neighbors.selection.exponential import NaiveExponential, Sensitivity, log_exponential_weights
 from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.wallenius import Law, manly_mean, sampling_law
+from discreet.privacy.published_draws import first_arrivals, log_exponentials, uniforms
 
 __all__ = ["PNCF"]
 

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.neighbors.selection.draws import uniforms
 from discreet.neighbors.selection.lists import Block, Candidates
+from discreet.privacy.published_draws import uniforms
 
 __all__ = ["Ties", "count_splits", "rankings", "ranks_of", "splits", "tied_groups"]
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.neighbors.selection.draws import first_arrivals, laplace, log_exponentials
 from discreet.neighbors.selection.lists import Block, CandidateLists, Candidates
 from discreet.neighbors.selection.ranking import Ties, count_splits, rankings, splits, tied_groups
 from discreet.neighbors.selection.wallenius import Law, manly_mean, sampling_law
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.published_draws import first_arrivals, laplace, log_exponentials
 
 __all__ = ["RankedStrategy", "SelectionStrategy", "WeightedStrategy"]
 

@@ -1,7 +1,21 @@
-"""The durable book of what each dataset has spent: estimate, reserve, run, settle."""
+"""The ledger: a durable record of what each dataset has spent. Estimate, reserve, run, settle."""
 
 from discreet.privacy.ledger.accounts import Account, Amount, Estimate
-from discreet.privacy.ledger.book import Dataset, Ledger, Spend
+from discreet.privacy.ledger.copies import Forgotten, restore_ledger
+from discreet.privacy.ledger.families import Dataset
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.spends import Spend
 from discreet.privacy.ledger.statements import Entry, Statement
 
-__all__ = ["Account", "Amount", "Dataset", "Entry", "Estimate", "Ledger", "Spend", "Statement"]
+__all__ = [
+    "Account",
+    "Amount",
+    "Dataset",
+    "Entry",
+    "Estimate",
+    "Forgotten",
+    "Ledger",
+    "Spend",
+    "Statement",
+    "restore_ledger",
+]

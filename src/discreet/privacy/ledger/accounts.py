@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import BudgetError, PrivacyError
+from discreet.errors import BudgetError, PrivacyError, Remedy, UsageError
 from discreet.privacy.accounting import VIEWS, stated_delta
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss, Pure
 from discreet.privacy.numbers import stated
 from discreet.privacy.units import Unit
 
-__all__ = ["Account", "Amount", "Balance", "Estimate"]
+__all__ = ["Account", "Amount", "Balance", "Estimate", "account_unit"]
 
 _VIEW_WORDS = {
     "basic": "the basic sum",
@@ -46,11 +46,20 @@ class Amount:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
+def account_unit(given: Unit | str) -> Unit:
+    """The unit of an account; scores have none, since they are not what people's records say."""
+    unit = Unit.of(given)
+    if unit.what == "score":
+        raise UsageError(
+            "a ledger keeps no account of scores: a promise about a score says nothing about the records behind it.",
+            remedy='Open the account for "user" or "record".',
+        )
+    return unit
+
+
 def _within(unit: Unit, promised: Unit) -> bool:
-    """Whether a promise for groups covers a unit: a smaller group, or one record of a group."""
-    if promised.what != "group" or promised.relation != unit.relation:
-        return False
-    return unit.what == "record" or (unit.what == "group" and unit.size <= promised.size)
+    """Whether a promise covers groups of at most so many records, where the groups of the data are no larger."""
+    return unit.what == promised.what == "group" and promised.relation == unit.relation and unit.size <= promised.size
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ class Account:
     Attributes
     ----------
     id, name
-        How the book and people call it.
+        Its number in the ledger, and its name.
     limit
         The most that all releases together may lose.
     unit
@@ -98,7 +107,8 @@ class Account:
         if guarantee.standing is Standing.REFUTED:
             return Pure(Fraction(0))
         ways = [guarantee]
-        for convert in (Guarantee.for_records, Guarantee.for_replacement):
+        # Those of fewer steps come first.
+        for convert in (Guarantee.for_replacement, Guarantee.for_records, Guarantee.for_replacement):
             for known in tuple(ways):
                 with suppress(PrivacyError):
                     ways.append(convert(known))
@@ -109,11 +119,20 @@ class Account:
                 # A group that changes is so many records that change.
                 return way.for_group(self.unit.size).loss
         if guarantee.unit == Unit("record") and self.unit.what == "user":
-            remedy = "Hold each user to a number of records and convert the promise: guarantee.for_users(cap)."
-        else:
+            remedy = Remedy(
+                "Hold each user to a number of records and convert the promise: guarantee.for_users(bounded).",
+                cli="Choose a method or --unit that protects whole users.",
+            )
+        elif guarantee.unit.what == "score":
             remedy = (
-                "Convert the promise to that unit first, or keep another book for its own: "
-                f'Ledger(…).open(data, epsilon=…, unit="{guarantee.unit.code}").'
+                "Nothing about records follows from it. Protect whole rows (protects='row'), or leave the ledger out."
+            )
+        else:
+            remedy = Remedy(
+                "Convert the promise to that unit first, or keep another account for its own: "
+                f'Ledger(…).open(data, epsilon=…, unit="{guarantee.unit.code}").',
+                cli=f"Keep an account for that unit in another ledger: discreet ledger open DATA --epsilon … --unit "
+                f"{guarantee.unit.code} --ledger ….",
             )
         raise PrivacyError(
             f"the promise is for {guarantee.unit}; the account {self.name!r} is kept for {self.unit}.", remedy=remedy

@@ -18,12 +18,12 @@ __all__ = ["Entry", "Statement"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One spend as the book has it.
+    """One spend as the ledger has it.
 
     Attributes
     ----------
     id
-        Number in the book. Entries are ordered by it; clocks may go backwards.
+        Number in the ledger. Entries are ordered by it; clocks may go backwards.
     mechanism, parameters, guarantee
         What was run and what it promised.
     loss
@@ -34,6 +34,8 @@ class Entry:
         The id of what came out.
     reserved_at, settled_at, who
         Times in UTC, and who ran it.
+    saved_at
+        When the release was saved; None where it was not.
     """
 
     id: int
@@ -46,11 +48,21 @@ class Entry:
     reserved_at: str
     settled_at: str | None
     who: str
+    saved_at: str | None = None
 
     @property
     def counted(self) -> bool:
         """Whether it is part of the sums: a refuted promise is not."""
         return self.guarantee.standing is not Standing.REFUTED
+
+    @property
+    def outcome(self) -> str:
+        """What became of the charge, in words."""
+        if self.state != "settled":
+            return "reserved, never settled"
+        if self.release is None:
+            return "settled, no release"
+        return "settled, not saved" if self.saved_at is None else "settled"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -61,21 +73,22 @@ class Entry:
             "loss": self.loss.to_json(),
             "counted": self.counted,
             "state": self.state,
+            "outcome": self.outcome,
             "release": self.release,
             "reserved_at": self.reserved_at,
             "settled_at": self.settled_at,
+            "saved_at": self.saved_at,
             "who": self.who,
         }
 
     def _cells(self) -> tuple[str, ...]:
         claimed = " (claimed, not proved)" if self.guarantee.standing is Standing.AS_PUBLISHED else ""
-        state = self.state if self.state == "settled" else "reserved, never settled"
         return (
             str(self.id),
             self.reserved_at,
             self.mechanism,
             f"{self.loss}{claimed}",
-            state,
+            self.outcome,
             (self.release or "-")[:12],
             self.who,
         )
@@ -123,6 +136,11 @@ class Statement:
             refuted=tuple(entry for entry in every if not entry.counted),
         )
 
+    @property
+    def every(self) -> tuple[Entry, ...]:
+        """All entries, those that count first."""
+        return self.entries + self.refuted
+
     def __str__(self) -> str:
         unsettled = sum(entry.state == "reserved" for entry in self.entries)
         note = f" ({unsettled} never settled, still counted)" if unsettled else ""
@@ -134,6 +152,9 @@ class Statement:
             f"  left      {self.account.text_of_left(self.left)}",
             f"  together  {self._together()}",
         ]
+        if unsaved := [str(entry.id) for entry in self.entries if entry.outcome != "settled"]:
+            entries = "entry" if len(unsaved) == 1 else "entries"
+            lines.append(f"  unsaved   {entries} {', '.join(unsaved)}: charged, and no saved release is known")
         if self.entries:
             lines += ["", *_table(self.entries)]
         if self.refuted:
@@ -161,7 +182,7 @@ class Statement:
     def _warning(self) -> str:
         releases = "release" if len(self.refuted) == 1 else "releases"
         return (
-            f"The promise of this book does not cover {len(self.refuted)} {releases} whose claim is refuted;"
+            f"The promise of this ledger does not cover {len(self.refuted)} {releases} whose claim is refuted;"
             " no sum here bounds what was lost by:"
         )
 

@@ -1,7 +1,4 @@
-"""The tables of a ledger, the same in SQLite and PostgreSQL, and what is asked of them.
-
-Budgets are kept as text, numerator over denominator: a database has no rationals, and its decimals round.
-"""
+"""What is asked of the tables of a ledger, and what is written to them, each with its step in the chain."""
 
 from __future__ import annotations
 
@@ -17,17 +14,14 @@ from sqlalchemy.engine import Connection
 
 from discreet.errors import LedgerError, UsageError
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.ledger import chain
 from discreet.privacy.ledger.accounts import Account, Amount, Balance
+from discreet.privacy.ledger.schema import ACCOUNTS, FINGERPRINTS, SPENDS
 from discreet.privacy.ledger.statements import Entry
 from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.units import Unit
 
 __all__ = [
-    "ACCOUNTS",
-    "BOOK",
-    "SPENDS",
-    "TABLES",
-    "VERSION",
     "NewAccount",
     "NewSpend",
     "account_named",
@@ -38,70 +32,10 @@ __all__ = [
     "add_spend",
     "all_accounts",
     "balance",
-    "check_version",
     "entries",
+    "note_saved",
     "settle",
 ]
-
-VERSION = 1
-"""Version of the tables. A book of a newer version is left alone."""
-
-TABLES = sql.MetaData()
-BOOK = sql.Table(
-    "discreet_book",
-    TABLES,
-    sql.Column("version", sql.Integer, primary_key=True),
-)
-ACCOUNTS = sql.Table(
-    "discreet_accounts",
-    TABLES,
-    sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("name", sql.Text, nullable=False, unique=True),
-    sql.Column("epsilon", sql.Text, nullable=False),
-    sql.Column("delta", sql.Text, nullable=False),
-    sql.Column("unit", sql.Text, nullable=False),
-    sql.Column("view", sql.Text, nullable=False),
-    sql.Column("opened", sql.Text, nullable=False),
-    sql.Column("who", sql.Text, nullable=False),
-    sqlite_autoincrement=True,
-)
-FINGERPRINTS = sql.Table(
-    "discreet_fingerprints",
-    TABLES,
-    sql.Column("fingerprint", sql.Text, primary_key=True),
-    sql.Column("account", sql.ForeignKey(ACCOUNTS.c.id), nullable=False, index=True),
-    sql.Column("linked", sql.Text, nullable=False),
-)
-SPENDS = sql.Table(
-    "discreet_spends",
-    TABLES,
-    sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("account", sql.ForeignKey(ACCOUNTS.c.id), nullable=False),
-    sql.Column("counted", sql.Boolean, nullable=False),
-    sql.Column("state", sql.Text, sql.CheckConstraint("state IN ('reserved', 'settled')"), nullable=False),
-    sql.Column("loss", sql.Text, nullable=False),
-    sql.Column("mechanism", sql.Text, nullable=False),
-    sql.Column("parameters", sql.Text, nullable=False),
-    sql.Column("guarantee", sql.Text, nullable=False),
-    sql.Column("release", sql.Text),
-    sql.Column("reserved_at", sql.Text, nullable=False),
-    sql.Column("settled_at", sql.Text),
-    sql.Column("who", sql.Text, nullable=False),
-    # Checking a limit reads this index and no row.
-    sql.Index("discreet_spends_sums", "account", "counted", "state", "loss"),
-    sqlite_autoincrement=True,
-)
-
-
-def check_version(connection: Connection, where: str) -> None:
-    version = connection.execute(sql.select(sql.func.max(BOOK.c.version))).scalar()
-    if version is None or version < 1:
-        raise LedgerError(f"{where} does not say which version of a ledger it is; it was left as it is.")
-    if version > VERSION:
-        raise LedgerError(
-            f"{where} is a ledger of version {version}; this discreet knows versions up to {VERSION}.",
-            remedy="Upgrade discreet.",
-        )
 
 
 @dataclass(frozen=True)
@@ -165,6 +99,7 @@ def add_account(connection: Connection, new: NewAccount, fingerprints: Iterable[
         who=new.who,
     )
     number = _number(connection, statement)
+    chain.append(connection, "account", number)
     return add_fingerprints(connection, number, fingerprints, new.opened)
 
 
@@ -173,6 +108,7 @@ def add_fingerprints(connection: Connection, account: int, fingerprints: Iterabl
     for fingerprint in dict.fromkeys(fingerprints):
         if not accounts_of(connection, [fingerprint]):
             connection.execute(FINGERPRINTS.insert().values(fingerprint=fingerprint, account=account, linked=now))
+            chain.append(connection, "fingerprint", fingerprint)
     return _accounts(connection, ACCOUNTS.c.id == account)[0]
 
 
@@ -230,7 +166,9 @@ def add_spend(connection: Connection, account: int, new: NewSpend) -> int:
         reserved_at=new.reserved_at,
         who=new.who,
     )
-    return _number(connection, statement)
+    number = _number(connection, statement)
+    chain.append(connection, "reserved", number)
+    return number
 
 
 def settle(connection: Connection, spend: int, release: str | None, now: str) -> bool:
@@ -240,7 +178,20 @@ def settle(connection: Connection, spend: int, release: str | None, now: str) ->
         .where(SPENDS.c.id == spend, SPENDS.c.state == "reserved")
         .values(state="settled", release=release, settled_at=now)
     )
-    return connection.execute(change).rowcount == 1
+    return _changed(connection, change, "settled", spend)
+
+
+def note_saved(connection: Connection, spend: int, now: str) -> bool:
+    """Whether it was not yet recorded that the release of a spend was saved, and now is."""
+    change = SPENDS.update().where(SPENDS.c.id == spend, SPENDS.c.saved_at.is_(None)).values(saved_at=now)
+    return _changed(connection, change, "saved", spend)
+
+
+def _changed(connection: Connection, change: sql.Update, kind: str, spend: int) -> bool:
+    if connection.execute(change).rowcount != 1:
+        return False
+    chain.append(connection, kind, spend)
+    return True
 
 
 def entries(connection: Connection, account: int) -> tuple[Entry, ...]:
@@ -260,6 +211,7 @@ def _entry(row: Any) -> Entry:
             release=row.release,
             reserved_at=row.reserved_at,
             settled_at=row.settled_at,
+            saved_at=row.saved_at,
             who=row.who,
         )
     except (ValueError, UsageError) as error:

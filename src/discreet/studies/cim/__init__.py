@@ -1,5 +1,5 @@
-"""Study: many queries on coupled rows, Zhu's thesis chapter 5 (Figures 5.1 to 5.5, Table 5.2)."""
+"""Study: many queries on coupled rows, Zhu's thesis chapter 5."""
 
-from discreet.studies.cim.experiment import builtin, run
+from discreet.studies.cim.experiment import CIMStudy
 
-__all__ = ["builtin", "run"]
+__all__ = ["CIMStudy"]

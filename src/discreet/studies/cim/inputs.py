@@ -13,7 +13,6 @@ import polars as pl
 from discreet.coupled import Coupling
 from discreet.data import synthetic
 from discreet.data.domains import Domain, IntegerDomain
-from discreet.data.table_views import with_domains
 from discreet.data.tables import Table
 from discreet.errors import UsageError
 
@@ -48,11 +47,11 @@ class Input:
     Parameters
     ----------
     name
-        What to call it in tables.
+        In tables and charts.
     table
         The rows.
     coupling
-        Public: the groups of the table, or groups that were drawn without a look at the rows.
+        Public: the groups of the table, or groups that were drawn without reading the rows.
     like
         The dataset of the thesis that it stands for, if any.
     """
@@ -69,7 +68,7 @@ def given(data: Table, *, seed: int) -> Input:
         raise UsageError("the table has no rows.", remedy="Give a table with rows.")
     adult = set(_ADULT) <= set(data.domains)
     if adult:
-        table = with_domains(data, {name: domain or data.domains[name] for name, domain in _ADULT.items()})
+        table = data.with_domains({name: domain or data.domains[name] for name, domain in _ADULT.items()})
     else:
         table = _narrowed(data)
     like = "Adult" if adult else None
@@ -84,7 +83,7 @@ def built_in(*, seed: int, quick: bool) -> list[Input]:
     """The survey, and six tables of the shapes of the thesis at about a tenth of their sizes."""
     survey = synthetic.survey(households=300 if quick else 1_500, seed=SURVEY_SEED + seed)
     found = [Input("survey", survey, Coupling.by_group(survey))]
-    for like, make in _worlds(quick=quick).items():
+    for like, make in _tables(quick=quick).items():
         table = make(seed=SURVEY_SEED + seed)
         if not quick or like in ("NLTCS", "NetTrace"):
             table = _narrowed(table, SMALL_CELLS)
@@ -111,7 +110,7 @@ def planted(table: Table, *, largest: int, seed: int) -> Coupling:
     return Coupling.from_graph(table, frame.with_columns(degree=pl.Series(degrees)), public=True)
 
 
-def _worlds(*, quick: bool) -> dict[str, Callable[..., Table]]:
+def _tables(*, quick: bool) -> dict[str, Callable[..., Table]]:
     """Built-in tables by the dataset that they are like, at a tenth of the numbers of the thesis."""
     part = 4 if quick else 1
     return {
@@ -140,7 +139,7 @@ def _narrowed(data: Table, most: int = MOST_CELLS) -> Table:
             kept.append(name)
     if not kept:
         raise UsageError("every attribute has too many values for a histogram.", remedy="Declare wider bins.")
-    return with_domains(data, {name: domains[name] for name in domains if name in kept})
+    return data.with_domains({name: domains[name] for name in domains if name in kept})
 
 
 def _binned(domain: Domain) -> Domain:

@@ -1,5 +1,5 @@
-"""Study: how accurate proved private recommenders are, over epsilon and over users × μ."""
+"""Study: accuracy of proved private recommenders over epsilon."""
 
-from discreet.studies.frontier.experiment import run
+from discreet.studies.frontier.experiment import FrontierStudy
 
-__all__ = ["run"]
+__all__ = ["FrontierStudy"]

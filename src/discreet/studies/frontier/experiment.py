@@ -1,98 +1,157 @@
-"""The study of the frontier, from the setting to the report."""
+"""The frontier: accuracy of all proved models over ε, beside a published competitor and models without privacy.
+
+Rankings by strong generalization: a tenth of the users (2,000 at most) is held out, four fifths of their likes are
+told, the others asked about. Ratings, where there are any, by a random 80/10/10. ``PrivateRecommender`` also learns
+from a quarter and from half of the users, to see accuracy over users × μ.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from discreet.data.interactions import Interactions
-from discreet.studies.frontier.contestants import Contestant, ranking_contestants, rating_contestants
-from discreet.studies.frontier.figures import charts, tables
-from discreet.studies.frontier.findings import findings
-from discreet.studies.frontier.measuring import measure_rankings, measure_ratings
-from discreet.studies.frontier.results import Results
-from discreet.studies.frontier.setting import FOLD_IN, LEAST_LIKES, Setting, setting_of
-from discreet.studies.published import published
-from discreet.studies.report import Progress, StudyReport
+from discreet.studies.frontier.measuring import RANKING_METRICS, measure_rankings, measure_ratings
+from discreet.studies.frontier.models import MAIN, POPULAR, ranking_models, rating_models
+from discreet.studies.frontier.questions import FOLD_IN, LEAST_LIKES, FrontierData
+from discreet.studies.published import published_table
+from discreet.studies.study import Measurements, Settings, Steps, Study
 
-__all__ = ["run"]
+__all__ = ["RECALL", "FrontierStudy", "Results"]
+
+RECALL = "recall@20"
 
 
-def run(data: Interactions, *, seed: int = 0, quick: bool = False, progress: Progress | None = None) -> StudyReport:
-    """Accuracy of all proved models over ε, beside the published competitor and models without privacy.
+class FrontierStudy(Study):
+    """Accuracy over ε.
 
-    Rankings by strong generalization: a tenth of the users (2,000 at most) is held out, four fifths of their likes are
-    told, the others asked about. Ratings, where there are any, by a random 80/10/10. ``PrivateRecommender`` also learns
-    from a quarter and from half of the users, to see accuracy over users × μ.
+    Ratings from three quarters up the scale on are likes; without a scale every record is one. Where no catalog was
+    declared, the items that occur are taken for public. The splits have the seeds ``seed + 1``, ``seed + 2``, …: with
+    the default, the split with seed 0, on which constants of the models were settled, is left out.
+    """
+
+    name = "frontier"
+
+    def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
+        of = FrontierData.of(data, settings, seed=seed)
+        rankers, raters = ranking_models(of), rating_models() if of.rated else []
+        fits = sum(len(one.budgets(of.epsilons)) for one in (*rankers, *raters))
+        steps.expect(len(of.seeds) * (fits + len(of.epsilons) * (len(of.shares) - 1)))
+        ranking = measure_rankings(of, rankers, steps)
+        return Results(of, ranking, measure_ratings(of, raters, steps) if raters else None).measurements()
+
+
+class Results:
+    """What follows from the measured accuracy.
 
     Parameters
     ----------
-    data
-        Any records. Ratings from three quarters up the scale on are likes; without a scale every record is one. Where
-        no catalog was declared, the items that occur are taken for public.
-    seed
-        The splits have the seeds ``seed + 1``, ``seed + 2``, ``seed + 3``: with the default, the split with seed 0, on
-        which constants of the models were settled, is left out.
-    quick
-        Two budgets and two splits, to see that it runs.
-    progress
-        Called with the share that is done and what was done.
-
-    Privacy
-    -------
-    None: models are fitted in a sandbox and thrown away, and the report shows accuracy measured on the records.
+    of
+        What was measured on.
+    ranking, ratings
+        Means and deviations by model, ε, share of the users and metric.
     """
-    setting = setting_of(data, seed=seed, quick=quick)
-    rankers = ranking_contestants(setting)
-    raters = rating_contestants() if setting.rated else []
-    tick = _Ticks(setting, [*rankers, *raters], progress)
-    results = Results(
-        setting=setting,
-        ranking=measure_rankings(setting, rankers, tick),
-        ratings=measure_ratings(setting, raters, tick) if raters else None,
-        contestants=(*rankers, *raters),
-    )
-    return StudyReport(
-        name="frontier",
-        title="The frontier: accuracy of proved private recommenders over epsilon",
-        source=published("frontier")["source"],
-        setting=_described(results),
-        tables=tables(results),
-        charts=charts(results),
-        findings=findings(results),
-    )
 
+    def __init__(self, of: FrontierData, ranking: pl.DataFrame, ratings: pl.DataFrame | None = None) -> None:
+        self.of, self.ranking, self.ratings = of, ranking, ratings
+        self.epsilons = [float(epsilon) for epsilon in of.epsilons]
+        rows = ranking.select("model", "epsilon", "share", "metric", "value", "sd").rows()
+        self._found = {row[:4]: row[4:] for row in rows}
 
-class _Ticks:
-    """Progress by models fitted."""
+    def mean(self, model: str, epsilon: float | None, metric: str = RECALL, share: float = 1.0) -> float:
+        """The mean over splits; NaN where nothing was measured."""
+        return self._found.get((model, epsilon, share, metric), (math.nan,))[0]
 
-    def __init__(self, setting: Setting, contestants: list[Contestant], progress: Progress | None) -> None:
-        each = sum(len(one.budgets(setting.epsilons)) for one in contestants)
-        fewer = len(setting.epsilons) * (len(setting.shares) - 1)
-        self.whole = len(setting.seeds) * (each + fewer)
-        self.done = 0
-        self.progress = progress
+    def users(self, share: float = 1.0) -> int:
+        """How many users PrivateRecommender learned from."""
+        return round(self.mean(MAIN, self.epsilons[0], "users", share))
 
-    def __call__(self, what: str) -> None:
-        self.done += 1
-        if self.progress is not None:
-            self.progress(self.done / self.whole, what)
+    def strength(self, epsilon: float, share: float = 1.0) -> float:
+        """Users × μ."""
+        exact = next(one for one in self.of.epsilons if float(one) == epsilon)
+        return self.users(share) * self.of.mu(exact)
 
+    def learning_curve(self) -> pl.DataFrame:
+        """PrivateRecommender by share of the users and ε."""
+        best = self.mean(self.of.yardstick, None)
+        rows = []
+        for share in self.of.shares:
+            for epsilon in self.epsilons:
+                recall, sd = self._found[MAIN, epsilon, float(share), RECALL]
+                users, strength = self.users(float(share)), self.strength(epsilon, float(share))
+                row = {"share of users": str(share), "ε": epsilon, "users": users, "users × μ": strength}
+                rows.append(row | {RECALL: recall, "sd": sd, "of the best without privacy": recall / best})
+        return pl.DataFrame(rows)
 
-def _described(results: Results) -> dict[str, Any]:
-    setting = results.setting
-    data = setting.data
-    return {
-        "data": data.name or "records",
-        "records": len(data),
-        "users": data.n_users,
-        "items": data.n_items,
-        "likes": len(setting.likes),
-        f"users with {LEAST_LIKES} likes": setting.likes.n_users,
-        "users that rankings are learned from": results.ranking.users(),
-        "users held out": setting.test_users,
-        "share of their likes that is told": FOLD_IN,
-        "epsilon": [str(epsilon) for epsilon in setting.epsilons],
-        "delta": str(float(setting.delta)),
-        "public columns used": list(setting.features),
-        "seeds of the splits": list(setting.seeds),
-    }
+    def distances(self) -> tuple[float | None, float | None]:
+        """Mean distance of the curves of fewer users from that of all: at equal ε, and at equal users × μ."""
+        whole = [self.mean(MAIN, epsilon) for epsilon in self.epsilons]
+        known = np.log([self.strength(epsilon) for epsilon in self.epsilons])
+        at_epsilon, at_strength = [], []
+        for share in (float(one) for one in self.of.shares[:-1]):
+            for epsilon, all_users in zip(self.epsilons, whole, strict=True):
+                place, recall = np.log(self.strength(epsilon, share)), self.mean(MAIN, epsilon, share=share)
+                if known[0] <= place <= known[-1]:
+                    at_epsilon.append(abs(recall - all_users))
+                    at_strength.append(abs(recall - np.interp(place, known, whole)))
+        if not at_epsilon:
+            return None, None
+        return float(np.mean(at_epsilon)), float(np.mean(at_strength))
+
+    def crossover(self, metric: str = RECALL) -> float | None:
+        """Users × μ from which tastes beat private popularity, on the line through the points.
+
+        None if they are behind at the largest budget; 0 if they are ahead at all.
+        """
+        ahead = [self.mean(MAIN, epsilon, metric) - self.mean(POPULAR, epsilon, metric) for epsilon in self.epsilons]
+        last = max((place for place, gain in enumerate(ahead) if gain <= 0), default=-1)
+        if last < 0:
+            return 0.0
+        if last == len(ahead) - 1:
+            return None
+        left, right = (math.log(self.strength(self.epsilons[place])) for place in (last, last + 1))
+        return math.exp(left + ahead[last] / (ahead[last] - ahead[last + 1]) * (right - left))
+
+    def measurements(self) -> Measurements:
+        """Everything for the report."""
+        tables = {"ranking": self.ranking, "curve": self.learning_curve(), "published": published_table("frontier")}
+        if self.ratings is not None:
+            tables["ratings"] = self.ratings
+        at_epsilon, at_strength = self.distances()
+        figures = {
+            f"users × μ from which {MAIN} beats private popularity, {metric}": self.crossover(metric)
+            for metric in RANKING_METRICS[:2]
+        } | {
+            "distance of the curves of fewer users at equal ε": at_epsilon,
+            "distance of the curves of fewer users at equal users × μ": at_strength,
+        }
+        labels = {
+            "records": len(self.of.data),
+            "users": self.of.data.n_users,
+            "yardstick": self.of.yardstick,
+            "delta": f"{float(self.of.delta):g}",
+        }
+        return Measurements(self._setting(), tables, figures, labels)
+
+    def _setting(self) -> dict[str, Any]:
+        of = self.of
+        data = of.data
+        return {
+            "data": data.name or "records",
+            "records": len(data),
+            "users": data.n_users,
+            "items": data.n_items,
+            "catalog": "declared public" if of.declared else "not declared: the items that occur are taken for public",
+            "likes": len(of.likes),
+            f"users with {LEAST_LIKES} likes": of.likes.n_users,
+            "users that rankings are learned from": self.users(),
+            "users held out": of.test_users,
+            "share of their likes that is told": FOLD_IN,
+            "epsilon": [str(epsilon) for epsilon in of.epsilons],
+            "delta": str(float(of.delta)),
+            "public columns used": list(of.features),
+            "seeds of the splits": list(of.seeds),
+        }

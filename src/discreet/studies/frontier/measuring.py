@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -18,107 +16,72 @@ from discreet.evaluation.catalog import evaluate_catalog
 from discreet.evaluation.questions import Questions
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
+from discreet.models.recommender import Recommender
 from discreet.privacy.charging import sandbox
-from discreet.recommender import Recommender
-from discreet.studies.frontier.contestants import Contestant
-from discreet.studies.frontier.setting import Setting
+from discreet.studies.frontier.models import ComparedModel
+from discreet.studies.frontier.questions import FrontierData
+from discreet.studies.study import Steps, summarized
 
-__all__ = ["RANKING_METRICS", "RATING_METRICS", "Measured", "Row", "measure_rankings", "measure_ratings"]
+__all__ = ["KEYS", "RANKING_METRICS", "Row", "measure_rankings", "measure_ratings"]
 
 LISTED = 100
 RANKING_METRICS = ("recall@20", "nDCG@100", "catalog@20", "popularity@20")
-RATING_METRICS = ("RMSE", "MAE")
 
-Tick = Callable[[str], None]
-"""Told what was done."""
-
-Row = tuple[str, float | None, float, int, int, str, float]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Scores of all models: one row for each model, ε, share of the users, split and metric."""
-
-    table: pl.DataFrame
-
-    @classmethod
-    def of(cls, rows: list[Row]) -> Measured:
-        names = ["model", "epsilon", "share", "users", "split", "metric", "value"]
-        kinds = [pl.String, pl.Float64, pl.Float64, pl.Int64, pl.Int64, pl.String, pl.Float64]
-        return cls(pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row"))
-
-    @cached_property
-    def _summary(self) -> dict[tuple[str, float | None, float, str], tuple[float, float]]:
-        found = self.table.group_by("model", "epsilon", "share", "metric").agg(
-            pl.col("value").mean().alias("mean"), pl.col("value").std().fill_null(0.0).alias("deviation")
-        )
-        return {(m, e, s, metric): (mean, sd) for m, e, s, metric, mean, sd in found.iter_rows()}
-
-    @property
-    def models(self) -> list[str]:
-        """In the order in which they were measured."""
-        return self.table["model"].unique(maintain_order=True).to_list()
-
-    def budgets(self, model: str) -> list[float | None]:
-        """The values of ε that a model was measured at; for a reference None alone."""
-        return self.table.filter(pl.col("model") == model)["epsilon"].unique(maintain_order=True).to_list()
-
-    def mean(self, model: str, epsilon: float | None, metric: str, share: float = 1.0) -> float:
-        """The mean over splits; NaN where nothing was measured."""
-        return self._summary.get((model, epsilon, share, metric), (float("nan"), 0.0))[0]
-
-    def deviation(self, model: str, epsilon: float | None, metric: str, share: float = 1.0) -> float:
-        """The standard deviation over splits, each of which has fresh noise."""
-        return self._summary.get((model, epsilon, share, metric), (float("nan"), float("nan")))[1]
-
-    def users(self, share: float = 1.0) -> int:
-        """How many users models learned from."""
-        return int(self.table.filter(pl.col("share") == share)["users"][0])
+Row = tuple[str, str, float | None, float, str, float]
+KEYS = {
+    "model": pl.String,
+    "protects": pl.String,
+    "epsilon": pl.Float64,
+    "share": pl.Float64,
+    "metric": pl.String,
+}
 
 
-def measure_rankings(setting: Setting, contestants: list[Contestant], tick: Tick) -> Measured:
-    """All models on all users, and the first of them on fewer."""
+def measure_rankings(data: FrontierData, models: list[ComparedModel], steps: Steps) -> pl.DataFrame:
+    """All models on all users, and the first of them on fewer: means and deviations over the splits."""
     rows: list[Row] = []
-    main = contestants[0]
-    for seed in setting.seeds:
-        questions = setting.ranking_questions(seed)
-        for contestant in contestants:
-            rows += _runs(setting, contestant, questions, seed, 1.0, ranking_scores, tick)
-        for share in setting.shares[:-1]:
-            rows += _runs(setting, main, _on_fewer(questions, share, seed), seed, float(share), ranking_scores, tick)
-    return Measured.of(rows)
+    main = models[0]
+    for seed in data.seeds:
+        questions = data.ranking_questions(seed)
+        for compared in models:
+            rows += _runs(data, compared, questions, 1.0, ranking_scores, steps)
+        for share in data.shares[:-1]:
+            rows += _runs(data, main, _on_fewer(questions, share, seed), float(share), ranking_scores, steps)
+    return summarized(rows, KEYS)
 
 
-def measure_ratings(setting: Setting, contestants: list[Contestant], tick: Tick) -> Measured:
+def measure_ratings(data: FrontierData, models: list[ComparedModel], steps: Steps) -> pl.DataFrame:
     """All models that predict ratings."""
     rows: list[Row] = []
-    for seed in setting.seeds:
-        questions = setting.rating_questions(seed)
-        for contestant in contestants:
-            rows += _runs(setting, contestant, questions, seed, 1.0, rating_scores, tick)
-    return Measured.of(rows)
+    for seed in data.seeds:
+        questions = data.rating_questions(seed)
+        for compared in models:
+            rows += _runs(data, compared, questions, 1.0, rating_scores, steps)
+    return summarized(rows, KEYS)
 
 
 def _runs(
-    setting: Setting,
-    contestant: Contestant,
+    data: FrontierData,
+    compared: ComparedModel,
     questions: Questions,
-    seed: int,
     share: float,
     scores: Callable[[Recommender, Questions], dict[str, float]],
-    tick: Tick,
+    steps: Steps,
 ) -> list[Row]:
     rows: list[Row] = []
-    for epsilon in contestant.budgets(setting.epsilons):
+    for epsilon in compared.budgets(data.epsilons):
         with sandbox():
             begun = time.perf_counter()
-            model = contestant.make(epsilon or Fraction(1), setting.delta).fit(questions.train)
+            model = compared.make(epsilon or Fraction(1), data.delta).fit(questions.train)
             seconds = time.perf_counter() - begun
             found = scores(model, questions)
         budget = None if epsilon is None else float(epsilon)
-        key = (contestant.name, budget, share, questions.train.n_users, seed)
-        rows += [(*key, metric, value) for metric, value in {**found, "fit, s": seconds}.items()]
-        tick(contestant.name if epsilon is None else f"{contestant.name}, ε = {epsilon}")
+        key = (compared.name, compared.protects, budget, share)
+        rows += [
+            (*key, metric, value)
+            for metric, value in {**found, "users": questions.train.n_users, "fit, s": seconds}.items()
+        ]
+        steps.done(compared.name if epsilon is None else f"{compared.name}, ε = {epsilon}")
     return rows
 
 

@@ -1,5 +1,5 @@
 """Zhu's private neighbor collaborative filtering, run again."""
 
-from discreet.studies.pncf.experiment import run
+from discreet.studies.pncf.experiment import PNCFStudy
 
-__all__ = ["run"]
+__all__ = ["PNCFStudy"]

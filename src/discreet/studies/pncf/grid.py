@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from discreet.data.interactions import Interactions
 from discreet.data.splits import all_but_one
 from discreet.errors import DataError
-from discreet.evaluation import PairedTTest, paired_t_test
+from discreet.evaluation.significance import PairedTest, paired_t_test
+from discreet.models.recommender import Recommender
 from discreet.neighbors import KNN, PNCF, NaiveExponentialNeighbors, PrivateItemKNN, UniformNeighbors
 from discreet.neighbors.profiles import Axis
-from discreet.recommender import Recommender
 
 __all__ = [
     "AXES", "BARE", "DELTA", "DRAWS", "METHODS", "PRIVATE", "SIMILARITIES", "UNIFORM",
@@ -28,7 +28,7 @@ SIMILARITIES = {"pearson": "PCC", "cosine": "COS"}
 
 DELTA = "1e-6"
 PRIVATE = "PrivateItemKNN"
-"""The proved model. It has a likeness of its own, so it stands in the table once for all similarities."""
+"""The proved model. It has its own similarity, so its errors are the same in every part of the grid."""
 
 UNIFORM = "uniform, no noise"
 
@@ -100,7 +100,9 @@ def question(data: Interactions, *, seed: int) -> Question:
     assert test.rating is not None
     known = split.train.records_per_item[split.train.items.encode(test.items.series)][test.item] > 0
     if known.sum() < 2:
-        raise DataError("hardly a held-out rating is of an item that anybody else has rated; nothing can be measured.")
+        raise DataError(
+            "fewer than two held-out ratings are of items that somebody else has rated; nothing can be measured."
+        )
     users, items = test.users.take(test.user[known]), test.items.take(test.item[known])
     return Question(
         train=split.train,
@@ -147,11 +149,11 @@ class Errors:
         found = self.by_split(cell)
         return float(found.std(ddof=1)) if found.size > 1 else None
 
-    def gain_over_k(self, ours: Iterable[Cell], against: Iterable[Cell]) -> PairedTTest:
+    def gain_over_k(self, ours: Iterable[Cell], against: Iterable[Cell]) -> PairedTest:
         """Student's test of how much lower our MAE is, one pair for each k, as the thesis tests."""
         return paired_t_test([self.mae(cell) for cell in against], against=[self.mae(cell) for cell in ours])
 
-    def gain_over_users(self, ours: Cell, against: Cell) -> PairedTTest:
+    def gain_over_users(self, ours: Cell, against: Cell) -> PairedTest:
         """The same with one pair for each user: the user's mean error over the splits."""
         theirs, own = (self._by_user(cell) for cell in (against, ours))
         both = ~np.isnan(theirs - own)

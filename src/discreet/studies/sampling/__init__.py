@@ -1,5 +1,5 @@
-"""Counts from samples after Fan and Jin, run again beside counts that do without sampling."""
+"""Study: counts from samples, Fan and Jin (2015)."""
 
-from discreet.studies.sampling.experiment import run
+from discreet.studies.sampling.experiment import SamplingStudy
 
-__all__ = ["run"]
+__all__ = ["SamplingStudy"]

@@ -1,15 +1,21 @@
-"""The study of Fan and Jin's sampling, from the setting to the report."""
+"""Study: counts from samples, Figures 5 to 11 and Table 5 of Fan and Jin, and the same for counts without sampling.
+
+References
+----------
+L. Fan, H. Jin: A practical framework for privacy-preserving data analytics. WWW 2015.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from discreet.data.interactions import Interactions
-from discreet.studies.published import published
-from discreet.studies.report import Progress, StudyReport
-from discreet.studies.sampling.figures import charts, tables
-from discreet.studies.sampling.findings import findings
-from discreet.studies.sampling.measuring import measure
-from discreet.studies.sampling.results import Results
-from discreet.studies.sampling.setting import Setting, setting_of
+from discreet.studies.sampling.measuring import CountScores, measure
+from discreet.studies.sampling.setting import CountingRun
 from discreet.studies.sampling.sweeps import (
     CAPPED,
     data_reduction,
@@ -18,71 +24,98 @@ from discreet.studies.sampling.sweeps import (
     popularity_precision,
     weekly_shares,
 )
-from discreet.studies.sampling.ways import our_ways, published_ways, single_ways
+from discreet.studies.sampling.variants import SELECTION, SHOWN, our_variants, published_variants, single_variants
+from discreet.studies.study import Measurements, Settings, Steps, Study
 
-__all__ = ["run"]
+__all__ = ["SamplingStudy"]
 
 
-def run(data: Interactions, *, seed: int = 0, quick: bool = False, progress: Progress | None = None) -> StudyReport:
-    """Figures 5 to 11 and Table 5 of Fan and Jin (2015), and the same for counts without sampling.
+class SamplingStudy(Study):
+    """Errors of item counts and of counts in contexts, of the paper's methods and of ours.
 
-    Edges are counted by gender and age where the table of users has them, otherwise by day of the week. Every method
-    is run 20 times (3 times if ``quick``). ``seed`` orders the catalog where none was declared; noise is fresh in
-    every run.
+    Edges are counted by gender and age where the table of users has them, otherwise by day of the week. ``seed`` orders
+    the catalog where none was declared; noise is fresh in every run.
     """
-    setting = setting_of(data, seed=seed, quick=quick)
-    main = [*published_ways(setting, setting.epsilon), *our_ways(setting, setting.epsilon)]
-    single = single_ways(setting, setting.single)
-    tick = _Ticks(setting, len(main) + len(single), progress)
-    results = Results(
-        setting=setting,
-        main=measure(setting, main, tick),
-        single=measure(setting, single, lambda who: tick(f"{who}, items alone"), contexts=()),
-        caps=over_caps(setting, tick),
-        look=popularity_precision(setting, tick),
-        reduction=data_reduction(setting),
-        weekly=weekly_shares(setting, tick),
-        as_they_came=in_order_of_ids(setting, tick),
-    )
-    return StudyReport(
-        name="sampling",
-        title="Counts from samples: what is popular, with whom and when",
-        source=published("sampling")["source"],
-        setting=_described(setting, seed),
-        tables=tables(results),
-        charts=charts(results),
-        findings=findings(results),
-    )
+
+    name = "sampling"
+
+    def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
+        run = CountingRun.of(data, settings, seed=seed)
+        variants = [*published_variants(run, run.epsilon), *our_variants(run, run.epsilon)]
+        alone = single_variants(run, run.single)
+        more = 2 + int(run.has_days) + int(run.as_they_came is not None)
+        steps.expect(run.runs * (len(variants) + len(alone) + len(CAPPED) * len(run.caps) + more))
+        main = measure(run, variants, steps.done)
+        single = measure(run, alone, lambda who: steps.done(f"{who}, items alone"), contexts=())
+        tables = {
+            "main": main.comparison(),
+            "single": single.comparison(),
+            "caps": over_caps(run, steps.done),
+            "look": popularity_precision(run, steps.done),
+            "reduction": data_reduction(run),
+            "weekly": weekly_shares(run, steps.done),
+            "top": _lengths(main),
+            "zeros": pl.DataFrame(
+                {
+                    "level": ["items", "edges"],
+                    "squared error": [float(np.square(true).mean()) for true in (run.items, run.edges)],
+                }
+            ),
+        }
+        came = in_order_of_ids(run, steps.done)
+        tables["in order of ids"] = None if came is None else came.comparison()
+        lists = _lists(run, main)
+        titles = {name: run.data.titles(codes) for name, codes in lists.items()}
+        tables["lists"] = pl.DataFrame({"rank": range(1, run.top + 1)} | titles)
+        shared = {name: float(len(set(codes) & set(lists["original"]))) for name, codes in lists.items()}
+        figures = {f"of the original list in that of {name}": n for name, n in shared.items() if name != "original"}
+        labels = {
+            "epsilon": run.epsilon,
+            "single": run.single,
+            "top": run.top,
+            "place": run.place_name,
+            "sample": tables["reduction"]["records"][1],
+            "delta": f"{float(run.delta):g}",
+            "cap": run.cap,
+        }
+        measured = {name: table for name, table in tables.items() if table is not None}
+        return Measurements(_described(run, seed), measured, figures, labels)
 
 
-class _Ticks:
-    """Progress by releases made."""
-
-    def __init__(self, setting: Setting, ways: int, progress: Progress | None) -> None:
-        more = int(setting.has_days) + int(setting.as_they_came is not None)
-        self.whole = setting.runs * (ways + len(CAPPED) * len(setting.caps) + 2 + more)
-        self.done = 0
-        self.progress = progress
-
-    def __call__(self, what: str) -> None:
-        self.done += 1
-        if self.progress is not None:
-            self.progress(min(1.0, self.done / self.whole), what)
+def _lengths(main: CountScores) -> pl.DataFrame:
+    """Figure 9: precision of the item list by its length K."""
+    found = main.table.filter(pl.col("level") == "items", pl.col("metric").str.starts_with("top "))
+    length = pl.col("metric").str.strip_prefix("top ").cast(pl.Int64)
+    return found.select("method", length.alias("K"), pl.col("value").alias("precision"), "sd")
 
 
-def _described(setting: Setting, seed: int) -> dict[str, object]:
-    data = setting.data
+def _lists(run: CountingRun, main: CountScores) -> dict[str, list[int]]:
+    """Codes of the top items of one context: the original, and by the last release of some methods."""
+
+    def top(scores: NDArray[np.float64]) -> list[int]:
+        return np.argsort(-scores, kind="stable")[: run.top].tolist()
+
+    lists = {"original": top(run.edges[:, run.place].astype(float))}
+    for name in ("SRA", "HPA", SHOWN, f"{SELECTION}, zCDP"):
+        scores = main.last[name].edge_scores
+        assert scores is not None
+        lists[name] = top(scores[:, run.place])
+    return lists
+
+
+def _described(run: CountingRun, seed: int) -> dict[str, Any]:
+    data = run.data
     return {
         "data": data.name or "records",
         "records": len(data),
         "users": data.n_users,
         "items": data.n_items,
-        "contexts": [f"{one.name}: {', '.join(one.values)}" for one in setting.contexts],
-        "edges": setting.edges.size,
-        "epsilon": str(setting.epsilon),
-        "epsilon of one release of item counts": str(setting.single),
-        "delta where there is one": str(float(setting.delta)),
-        "l": setting.cap,
-        "runs": setting.runs,
+        "contexts": [f"{one.name}: {', '.join(one.values)}" for one in run.contexts],
+        "edges": run.edges.size,
+        "epsilon": str(run.epsilon),
+        "epsilon of one release of item counts": str(run.single),
+        "delta where there is one": str(float(run.delta)),
+        "l": run.cap,
+        "runs": run.runs,
         "seed of the order of an undeclared catalog": seed,
     }

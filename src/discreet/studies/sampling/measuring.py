@@ -1,33 +1,32 @@
-"""Releases made over and over, and how far each of them is from the true counts."""
+"""Repeated releases, and how far each of them is from the true counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.counting.consistency import nonnegative
 from discreet.counting.contexts import Context
 from discreet.counting.estimation import expected_counts
-from discreet.counting.fusion import nonnegative
 from discreet.counting.top_items import TopItems
 from discreet.evaluation.counts import count_mse, kl_original_to_released, kl_released_to_original, top_k_precision
+from discreet.privacy.numbers import as_fraction
 from discreet.privacy.release import Release
-from discreet.studies.sampling.setting import Setting
-from discreet.studies.sampling.ways import Way, half
+from discreet.studies.sampling.setting import CountingRun
+from discreet.studies.sampling.variants import CountVariant, half
+from discreet.studies.study import summarized
 
-__all__ = ["METRICS", "Counts", "Measured", "measure", "release_of"]
+__all__ = ["METRICS", "CountScores", "Counts", "Tick", "measure", "release_of", "scores_of"]
 
-METRICS = ("mse", "kl_released", "kl_original", "top")
+METRICS = {"mse": "squared error", "kl_released": "D(rel‖orig)", "kl_original": "D(orig‖rel)", "top": "top"}
 """Squared error; D(released ‖ original); D(original ‖ released); precision of the top list."""
 
-BETTER_LESS = ("mse", "kl_released", "kl_original")
-
 Tick = Callable[[str], None]
-"""Told what was done."""
+"""Called with what was done."""
 
 
 @dataclass(frozen=True)
@@ -44,111 +43,104 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Scores of every run: one row for each way, level, metric and run, and the last counts of each way."""
+class CountScores:
+    """Means and deviations over the runs, by method, level and metric, and the last counts of each method."""
 
     table: pl.DataFrame
     last: dict[str, Counts]
-    ways: dict[str, Way]
+    variants: dict[str, CountVariant]
 
-    @cached_property
-    def _summary(self) -> dict[tuple[str, str, str], tuple[float, float]]:
-        rows = self.table.group_by("way", "level", "metric").agg(
-            pl.col("value").mean().alias("mean"), pl.col("value").std().fill_null(0.0).alias("deviation")
-        )
-        return {(way, level, metric): (mean, sd) for way, level, metric, mean, sd in rows.iter_rows()}
-
-    def mean(self, way: str, level: str, metric: str) -> float:
-        """The mean over the runs; NaN where the way does not release that."""
-        return self._summary.get((way, level, metric), (float("nan"), 0.0))[0]
-
-    def deviation(self, way: str, level: str, metric: str) -> float:
-        """The standard deviation over the runs."""
-        return self._summary.get((way, level, metric), (float("nan"), float("nan")))[1]
-
-    def best(self, names: Iterable[str], level: str, metric: str) -> tuple[str, float]:
-        """The best of some ways and its mean."""
-        found = {name: self.mean(name, level, metric) for name in names}
-        found = {name: value for name, value in found.items() if not np.isnan(value)}
-        choose = min if metric in BETTER_LESS else max
-        name = choose(found, key=lambda one: found[one])
-        return name, found[name]
+    def comparison(self) -> pl.DataFrame:
+        """One row for each level and method, one column for each metric."""
+        rows = []
+        for level in ("items", "edges"):
+            for name, variant in self.variants.items():
+                row: dict[str, object] = {"level": level, "method": name, "from": variant.origin}
+                row["spends"] = variant.budget
+                for metric, heading in METRICS.items():
+                    found = self.table.filter(method=name, level=level, metric=metric)
+                    row[heading] = found["value"][0] if found.height else None
+                    if metric in ("mse", "top"):
+                        row["sd" if metric == "mse" else "top sd"] = found["sd"][0] if found.height else None
+                if row["top"] is not None:
+                    rows.append(row)
+        numbers = dict.fromkeys([*METRICS.values(), "sd", "top sd"], pl.Float64)
+        return pl.DataFrame(rows, schema_overrides=numbers)
 
 
 def measure(
-    setting: Setting, ways: Sequence[Way], tick: Tick, *, contexts: Sequence[Context] | None = None
-) -> Measured:
-    """Make every release as often as the setting says, and score it.
+    run: CountingRun, variants: Sequence[CountVariant], tick: Tick, *, contexts: Sequence[Context] | None = None
+) -> CountScores:
+    """Make every release as often as the run says, and score it.
 
     Parameters
     ----------
     contexts
-        What to count by: those of the setting unless given; none for item counts alone.
+        What to count by: those of the run unless given; none for item counts alone.
     """
-    by = setting.contexts if contexts is None else contexts
-    rows: list[tuple[str, str, str, int, float]] = []
+    by = run.contexts if contexts is None else contexts
+    rows: list[tuple[str, str, str, float]] = []
     last: dict[str, Counts] = {}
-    for way in ways:
-        for run in range(setting.runs):
-            last[way.name] = release_of(setting, way, by)
-            rows += [(way.name, *key, run, value) for key, value in _scores(setting, last[way.name]).items()]
-            tick(way.name)
-    table = pl.DataFrame(rows, schema=["way", "level", "metric", "run", "value"], orient="row")
-    return Measured(table, last, {way.name: way for way in ways})
+    for variant in variants:
+        for _ in range(run.runs):
+            last[variant.name] = release_of(run, variant, by)
+            rows += [(variant.name, *key, value) for key, value in scores_of(run, last[variant.name]).items()]
+            tick(variant.name)
+    table = summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String))
+    return CountScores(table, last, {variant.name: variant for variant in variants})
 
 
-def release_of(setting: Setting, way: Way, contexts: Sequence[Context]) -> Counts:
+def release_of(run: CountingRun, variant: CountVariant, contexts: Sequence[Context]) -> Counts:
     """One release, with what is done to it afterwards. Nothing is charged: it goes to the owner of the records."""
-    if isinstance(way.method, TopItems):
-        return _lists(setting, way.method, contexts)
-    release = way.method.release(setting.data, contexts=contexts, allow_refuted=True)
-    items, edges = _finished(release, way)
+    if isinstance(variant.method, TopItems):
+        return _lists(run, variant.method, contexts)
+    release = variant.method.release(run.data, contexts=contexts, allow_refuted=True)
+    items, edges = _finished(release, variant)
     popularity = release.array("popularity") if "popularity" in release.parts else None
     counts = Counts(items, edges, items, edges, popularity)
-    if way.second is None:
+    if variant.second is None:
         return counts
     # The list comes first, whatever its items' counts; what follows it is by counts.
-    chosen = _lists(setting, way.second, contexts).item_scores
+    chosen = _lists(run, variant.second, contexts).item_scores
     return Counts(items, edges, np.where(chosen > 0, items.max() + chosen, items), edges, popularity)
 
 
-def _finished(release: Release, way: Way) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    if way.after == "expected":
+def _finished(release: Release, variant: CountVariant) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    if variant.after == "expected":
         return expected_counts(release)
     items = release.table("counts")["count"].to_numpy()
     edges = release.table("edges")["count"].to_numpy().reshape(items.size, -1) if "edges" in release.parts else None
-    if way.after == "nonnegative":
+    if variant.after == "nonnegative":
         return nonnegative(items), None if edges is None else nonnegative(edges)
     return items, edges
 
 
-def _lists(setting: Setting, method: TopItems, contexts: Sequence[Context]) -> Counts:
+def _lists(run: CountingRun, method: TopItems, contexts: Sequence[Context]) -> Counts:
     """Lists as scores: the first of k items has k, the next one k − 1, the others 0; of items, and of each place."""
     if not contexts:
-        return Counts(None, None, _ranks(setting, method, ()).ravel(), None, longest=method.k)
+        return Counts(None, None, _ranks(run, method, ()).ravel(), None, longest=method.k)
     # The list of items and those of the places have half of the budget each, as the counts have.
-    share = method.epsilon / 2 if method.delta is None else half(method.epsilon, method.delta)
-    part = TopItems.of(method.k, epsilon=share, delta=method.delta)
-    return Counts(
-        None, None, _ranks(setting, part, ()).ravel(), _ranks(setting, part, setting.contexts), longest=method.k
-    )
+    epsilon, delta = as_fraction(method.epsilon), as_fraction(method.delta)
+    share = half(epsilon, delta) if delta else epsilon / 2
+    part = TopItems(k=method.k, epsilon=share, delta=method.delta)
+    return Counts(None, None, _ranks(run, part, ()).ravel(), _ranks(run, part, run.contexts), longest=method.k)
 
 
-def _ranks(setting: Setting, method: TopItems, contexts: Sequence[Context]) -> NDArray[np.float64]:
-    lists = method.release(setting.data, contexts=contexts).table("top")
+def _ranks(run: CountingRun, method: TopItems, contexts: Sequence[Context]) -> NDArray[np.float64]:
+    lists = method.release(run.data, contexts=contexts).table("top")
     place = np.zeros(lists.height, dtype=np.int64)
     for one in contexts:
         place = place * len(one.values) + np.array([one.code(value) for value in lists[one.name].cast(pl.String)])
-    scores = np.zeros((setting.data.n_items, setting.cells.n_places if contexts else 1))
-    scores[[setting.code_of[item] for item in lists["item_id"]], place] = method.k + 1 - lists["rank"].to_numpy()
+    scores = np.zeros((run.data.n_items, run.cells.n_places if contexts else 1))
+    scores[[run.code_of[item] for item in lists["item_id"]], place] = method.k + 1 - lists["rank"].to_numpy()
     return scores
 
 
-def _scores(setting: Setting, counts: Counts) -> dict[tuple[str, str], float]:
+def scores_of(run: CountingRun, counts: Counts) -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], float] = {}
     levels = (
-        ("items", counts.items, counts.item_scores, setting.items),
-        ("edges", counts.edges, counts.edge_scores, setting.edges),
+        ("items", counts.items, counts.item_scores, run.items),
+        ("edges", counts.edges, counts.edge_scores, run.edges),
     )
     for level, released, scores, original in levels:
         if released is not None:
@@ -156,8 +148,8 @@ def _scores(setting: Setting, counts: Counts) -> dict[tuple[str, str], float]:
             found[level, "kl_released"] = kl_released_to_original(released.ravel(), original=original.ravel())
             found[level, "kl_original"] = kl_original_to_released(released.ravel(), original=original.ravel())
         if scores is not None:
-            found[level, "top"] = top_k_precision(scores.T, original=original.T, k=setting.top)
-    for length in setting.lengths:
+            found[level, "top"] = top_k_precision(scores.T, original=original.T, k=run.top)
+    for length in run.lengths:
         if counts.longest is None or length <= counts.longest:
-            found["items", f"top {length}"] = top_k_precision(counts.item_scores, original=setting.items, k=length)
+            found["items", f"top {length}"] = top_k_precision(counts.item_scores, original=run.items, k=length)
     return found

@@ -1,4 +1,4 @@
-"""What the study of counts from samples is run on, and with which parameters."""
+"""The records and parameters of the study of counts from samples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from discreet.counting.contexts import Context, contexts_of
 from discreet.counting.tables import catalog_table
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError
+from discreet.studies.study import Settings
 
-__all__ = ["Setting", "setting_of"]
+__all__ = ["CountingRun"]
 
 AGES = ("<25", "25-34", "35+")
 """The bands of section 6.3."""
@@ -25,16 +26,14 @@ AGES = ("<25", "25-34", "35+")
 FAVORED = ("M", "m", "male", "Male", "man", "<25", "Tuesday")
 """The paper's examples: lists are shown for these values."""
 
-CAPS, QUICK_CAPS = (1, 2, 5, 10, 20, 30, 50, 100), (1, 10, 30)
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 TOP = 10
-RUNS, QUICK_RUNS = 20, 3
 MANY, FEW = 30, 10
 MANY_FROM = 20
 
 
 @dataclass(frozen=True)
-class Setting:
+class CountingRun:
     """Records with a catalog and contexts, and the parameters of section 6.
 
     Parameters
@@ -66,6 +65,26 @@ class Setting:
     single: Fraction = Fraction(1, 2)
     delta: Fraction = Fraction(1, 10**6)
     as_they_came: Interactions | None = None
+
+    @classmethod
+    def of(cls, data: Interactions, settings: Settings, *, seed: int) -> CountingRun:
+        """These records with their contexts and parameters; records that cannot be counted are refused."""
+        if len(data) == 0:
+            raise DataError("there are no records to count.")
+        contexts = contexts_of(_contexts(data), data)
+        as_they_came = None
+        if not data.catalog_is_public:
+            as_they_came = data.with_catalog("observed")
+            data = _renumbered(data, np.random.default_rng(seed).permutation(data.n_items))
+        fewest = int(data.records_per_user[data.records_per_user > 0].min())
+        return cls(
+            data=data,
+            contexts=contexts,
+            cap=MANY if fewest >= MANY_FROM else FEW,
+            caps=tuple(cap for cap in settings.caps if cap <= int(data.records_per_user.max())),
+            runs=settings.runs,
+            as_they_came=as_they_came,
+        )
 
     @cached_property
     def cells(self) -> Cells:
@@ -112,32 +131,11 @@ class Setting:
         return ", ".join(f"{one.name} {one.values[int(code)]}" for one, code in zip(self.contexts, codes, strict=True))
 
 
-def setting_of(data: Interactions, *, seed: int, quick: bool) -> Setting:
-    """The setting for these records; mistakes are found here."""
-    if len(data) == 0:
-        raise DataError("there are no records to count.")
-    contexts = contexts_of(_contexts(data), data)
-    as_they_came = None
-    if not data.catalog_is_public:
-        as_they_came = data.with_catalog("observed")
-        data = _renumbered(data, np.random.default_rng(seed).permutation(data.n_items))
-    fewest = int(data.records_per_user[data.records_per_user > 0].min())
-    caps = QUICK_CAPS if quick else CAPS
-    return Setting(
-        data=data,
-        contexts=contexts,
-        cap=MANY if fewest >= MANY_FROM else FEW,
-        caps=tuple(cap for cap in caps if cap <= int(data.records_per_user.max())),
-        runs=QUICK_RUNS if quick else RUNS,
-        as_they_came=as_they_came,
-    )
-
-
 def _renumbered(data: Interactions, number: NDArray[np.int64]) -> Interactions:
     """The same records with new numbers for items, and their ids as titles.
 
     Items that nobody declared may be numbered in the order they occurred, which is by popularity more or less. The
-    Fourier transform goes by the order of the catalog and would feed on that.
+    Fourier transform goes by the order of the catalog and would profit from that.
     """
     users = None
     if data.user_table is not None:

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells
 from discreet.counting.contexts import contexts_of
-from discreet.counting.hpa import HPA
 from discreet.counting.item_counts import ItemCounts
-from discreet.counting.published import Cap
+from discreet.counting.published.hpa import HPA
+from discreet.counting.published.sra import SRA
 from discreet.counting.sampling import best_records, random_records
-from discreet.counting.sra import SRA
+from discreet.counting.settings import Cap
 from discreet.evaluation.counts import top_k_precision
-from discreet.studies.sampling.measuring import Measured, Tick, measure, release_of
-from discreet.studies.sampling.setting import Setting
-from discreet.studies.sampling.ways import SHOWN, Way, our_ways, published_ways
+from discreet.studies.sampling.measuring import CountScores, Tick, measure, release_of
+from discreet.studies.sampling.setting import CountingRun
+from discreet.studies.sampling.variants import SHOWN, CountVariant, our_variants, published_variants
 
 __all__ = ["CAPPED", "data_reduction", "in_order_of_ids", "over_caps", "popularity_precision", "weekly_shares"]
 
@@ -28,31 +28,32 @@ CAPPED = ("SRA", "HPA", "weighted")
 POPULAR = (1, 5, 10, 20, 40, 60, 80, 100)
 
 
-def over_caps(setting: Setting, tick: Tick) -> dict[int, Measured]:
+def over_caps(run: CountingRun, tick: Tick) -> pl.DataFrame:
     """Figure 6: SRA, HPA and weighted counts for every l."""
-    found = {}
-    for cap in setting.caps:
-        ways = [
-            Way("SRA", "paper", "ε", SRA.of(epsilon=setting.epsilon, cap=cap)),
-            Way("HPA", "paper", "ε", HPA.of(epsilon=setting.epsilon, cap=cap, first="data")),
-            Way("weighted", "ours", "ε", ItemCounts.of(epsilon=setting.epsilon, cap=cap)),
+    found = []
+    for cap in run.caps:
+        variants = [
+            CountVariant("SRA", "paper", "ε", SRA(epsilon=run.epsilon, cap=cap)),
+            CountVariant("HPA", "paper", "ε", HPA(epsilon=run.epsilon, cap=cap, first="data")),
+            CountVariant("weighted", "ours", "ε", ItemCounts(epsilon=run.epsilon, cap=cap)),
         ]
-        found[cap] = measure(setting, ways, lambda who, cap=cap: tick(f"{who}, l = {cap}"))
-    return found
+        scores = measure(run, variants, lambda who, cap=cap: tick(f"{who}, l = {cap}")).comparison()
+        found.append(scores.select("level", "method", "squared error", l=pl.lit(cap)))
+    return pl.concat(found)
 
 
-def popularity_precision(setting: Setting, tick: Tick) -> pl.DataFrame:
+def popularity_precision(run: CountingRun, tick: Tick) -> pl.DataFrame:
     """Figure 5: how much of the top K is in the top K of HPA's first look, with d from the data and d = 1."""
     rows = []
-    lengths = [length for length in POPULAR if length <= setting.data.n_items]
+    lengths = [length for length in POPULAR if length <= run.data.n_items]
     looked: dict[str, Cap] = {"d = fewest records of a user": "data", "d = 1": 1}
     for name, first in looked.items():
-        way = Way(name, "paper", "ε", HPA.of(epsilon=setting.epsilon, cap=setting.cap, first=first))
+        variant = CountVariant(name, "paper", "ε", HPA(epsilon=run.epsilon, cap=run.cap, first=first))
         looks = []
-        for _ in range(setting.runs):
-            look = release_of(setting, way, setting.contexts).popularity
+        for _ in range(run.runs):
+            look = release_of(run, variant, run.contexts).popularity
             assert look is not None
-            looks.append([top_k_precision(look, original=setting.items, k=length) for length in lengths])
+            looks.append([top_k_precision(look, original=run.items, k=length) for length in lengths])
             tick("HPA's first look")
         found = np.array(looks)
         rows += [
@@ -62,13 +63,13 @@ def popularity_precision(setting: Setting, tick: Tick) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def data_reduction(setting: Setting) -> pl.DataFrame:
+def data_reduction(run: CountingRun) -> pl.DataFrame:
     """Figure 10: how many records are left."""
-    held = setting.cells.records_per_user
+    held = run.cells.records_per_user
     fewest = int(held[held > 0].min())
     kept = {
         "all": int(held.sum()),
-        f"sample of SRA and HPA, l = {setting.cap}": int(np.minimum(held, setting.cap).sum()),
+        f"sample of SRA and HPA, l = {run.cap}": int(np.minimum(held, run.cap).sum()),
         f"HPA's first look, d = {fewest}": int(np.minimum(held, fewest).sum()),
     }
     return pl.DataFrame(
@@ -76,23 +77,23 @@ def data_reduction(setting: Setting) -> pl.DataFrame:
     )
 
 
-def weekly_shares(setting: Setting, tick: Tick) -> pl.DataFrame | None:
+def weekly_shares(run: CountingRun, tick: Tick) -> pl.DataFrame | None:
     """Figure 11: the share of each day in the data, in the samples, and in our release; means over the runs."""
-    if not setting.has_days:
+    if not run.has_days:
         return None
-    daily = replace(setting, contexts=contexts_of(["weekday"], setting.data))
+    daily = replace(run, contexts=contexts_of(["weekday"], run.data))
     cells = daily.cells
     days = daily.contexts[0].values
-    ours = next(way for way in our_ways(daily, setting.epsilon) if way.name == SHOWN)
-    hpa = Way("HPA", "paper", "ε", HPA.of(epsilon=setting.epsilon, cap=setting.cap, first="data"))
+    ours = next(variant for variant in our_variants(daily, run.epsilon) if variant.name == SHOWN)
+    hpa = CountVariant("HPA", "paper", "ε", HPA(epsilon=run.epsilon, cap=run.cap, first="data"))
     shares: dict[str, list[NDArray[np.float64]]] = {"SRA, sample": [], "HPA, sample": [], f"{SHOWN}, released": []}
-    for _ in range(setting.runs):
+    for _ in range(run.runs):
         popularity = release_of(daily, hpa, daily.contexts).popularity
         edges = release_of(daily, ours, daily.contexts).edges
         assert popularity is not None
         assert edges is not None
-        shares["SRA, sample"].append(_days(cells, random_records(cells, setting.cap)))
-        shares["HPA, sample"].append(_days(cells, best_records(cells, setting.cap, np.maximum(popularity, 0))))
+        shares["SRA, sample"].append(_days(cells, random_records(cells, run.cap)))
+        shares["HPA, sample"].append(_days(cells, best_records(cells, run.cap, np.maximum(popularity, 0))))
         shares[f"{SHOWN}, released"].append(edges.sum(axis=0) / edges.sum())
         tick("days of the week")
     original = _days(cells, np.ones(cells.user.size, dtype=bool))
@@ -100,12 +101,14 @@ def weekly_shares(setting: Setting, tick: Tick) -> pl.DataFrame | None:
     return pl.DataFrame({"day": list(days), "original": original, **columns})
 
 
-def in_order_of_ids(setting: Setting, tick: Tick) -> Measured | None:
+def in_order_of_ids(run: CountingRun, tick: Tick) -> CountScores | None:
     """DFT, the one method that goes by the order of the catalog, with items in the order of their ids."""
-    if setting.as_they_came is None:
+    if run.as_they_came is None:
         return None
-    before = replace(setting, data=setting.as_they_came, as_they_came=None)
-    return measure(before, [way for way in published_ways(before, setting.epsilon) if way.name == "DFT"], tick)
+    before = replace(run, data=run.as_they_came, as_they_came=None)
+    return measure(
+        before, [variant for variant in published_variants(before, run.epsilon) if variant.name == "DFT"], tick
+    )
 
 
 def _days(cells: Cells, kept: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -1,0 +1,1 @@
+"""The engine of an audit: targets, runs in several processes, bounds, verdicts and reports."""

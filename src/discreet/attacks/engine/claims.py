@@ -1,0 +1,185 @@
+"""What a guarantee says about the two datasets of a game, and by which number it is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.errors import PrivacyError, Remedy, UsageError
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure
+from discreet.privacy.numbers import Rational, as_positive, as_probability
+from discreet.privacy.units import Unit
+
+__all__ = ["Claim", "ClaimLike", "Measure", "as_guarantee", "claim_about"]
+
+Measure = Literal["ε", "μ", "ρ"]
+ClaimLike = Guarantee | Loss | Rational | tuple[Rational, Rational]
+"""What a caller may say about a model: a guarantee, a loss, epsilon, or epsilon and delta."""
+
+USUAL_DELTA = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim about one pair of datasets.
+
+    Parameters
+    ----------
+    loss
+        What the datasets may differ by.
+    delta
+        At which delta the epsilon of it is stated.
+    """
+
+    loss: Loss
+    delta: Fraction
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.loss.epsilon_at(self.delta))
+
+    @property
+    def measure(self) -> Measure:
+        """The number in which the loss is exact: what is proved about it is compared with the claim."""
+        if isinstance(self.loss, GaussianLoss):
+            return "μ"
+        return "ρ" if isinstance(self.loss, Concentrated) else "ε"
+
+    @property
+    def value(self) -> float:
+        if isinstance(self.loss, GaussianLoss):
+            return self.loss.mu
+        return float(self.loss.rho) if isinstance(self.loss, Concentrated) else self.epsilon
+
+    @property
+    def slack(self) -> float:
+        """The δ inside the measure itself: of (ε, δ), or of approximate zCDP."""
+        return float(self.loss.delta) if isinstance(self.loss, Pure | Approximate | Concentrated) else 0.0
+
+    def as_epsilon(self) -> Claim:
+        """The same claim as (ε, δ)."""
+        return (
+            self
+            if self.measure == "ε"
+            else Claim(Approximate(self.loss.epsilon_at(self.delta), self.delta), self.delta)
+        )
+
+    def __str__(self) -> str:
+        at = f" at δ = {float(self.delta):g}" if self.delta else ""
+        stated = f"ε = {self.epsilon:.4g}{at}"
+        return stated if self.measure == "ε" else f"{self.measure} = {self.value:.4g} ({stated})"
+
+
+def as_guarantee(claim: ClaimLike | None, unit: Unit | str | None = None) -> Guarantee | None:
+    """What the caller says that a model promises.
+
+    Parameters
+    ----------
+    claim
+        A guarantee, a loss, epsilon, or (epsilon, delta). A text may hold both: "1, 1e-6".
+    unit
+        What the claim is about, e.g. "user" (the default), "record", "record/value". A guarantee has its own.
+
+    Examples
+    --------
+    >>> print(as_guarantee((1, "1e-6"), "record").unit)
+    one record, present or absent
+    >>> as_guarantee("1").loss
+    Pure(epsilon=Fraction(1, 1))
+    """
+    if claim is None or isinstance(claim, Guarantee):
+        if unit is not None:
+            said = "a guarantee names its own unit" if claim is not None else "there is no claim"
+            raise UsageError(
+                f"unit = {str(unit)!r} has no effect: {said}.",
+                remedy=Remedy("Give claim= a number, or no unit.", cli="Give --claim a number, or leave --unit out."),
+            )
+        return claim
+    loss = claim if isinstance(claim, Loss) else _loss(claim)
+    basis = "claimed by whoever audits"
+    return Guarantee(loss, Unit.of(unit or "user"), Standing.AS_PUBLISHED, basis, "what the model shows")
+
+
+def _loss(claim: Any) -> Loss:
+    given = claim.split(",") if isinstance(claim, str) else claim
+    numbers = list(given) if isinstance(given, tuple | list) else [given]
+    if not 1 <= len(numbers) <= 2:
+        raise UsageError(f"claim = {claim!r} is not understood.", remedy="Give epsilon, or epsilon and delta.")
+    epsilon = as_positive(numbers[0], "claim")
+    if len(numbers) == 1:
+        return Pure(epsilon)
+    delta = as_probability(numbers[1], "delta of the claim")
+    return Approximate(epsilon, delta) if delta else Pure(epsilon)
+
+
+def claim_about(guarantee: Guarantee | None, unit: Unit, *, records: int, delta: Any = None) -> Claim | None:
+    """What a guarantee says about datasets that differ in this unit; None where it says nothing.
+
+    Parameters
+    ----------
+    guarantee
+        The promise.
+    unit, records
+        What the datasets differ in, and in how many records.
+    delta
+        The delta that the model was given, for losses that have one epsilon for each.
+
+    Examples
+    --------
+    >>> from discreet.privacy.guarantees import Standing
+    >>> promise = Guarantee(Pure(Fraction(1)), Unit("record"), Standing.PROVED, "a theorem", "a number")
+    >>> print(claim_about(promise, Unit("user"), records=3))
+    ε = 3
+    """
+    if guarantee is None:
+        return None
+    steps = _steps(guarantee.unit, unit, records)
+    if steps is None:
+        return None
+    try:
+        loss = guarantee.loss.for_group(steps) if steps > 1 else guarantee.loss
+        claim = Claim(loss, _delta(loss, delta))
+        _ = claim.epsilon
+    except PrivacyError:
+        return None
+    return claim
+
+
+def _steps(promised: Unit, played: Unit, records: int) -> int | None:
+    """How many neighboring steps of the guarantee lead from the one dataset to the other."""
+    if promised == played:
+        return 1
+    if "score" in (promised.what, played.what):
+        return None
+    if promised.what == "group" or played.what == "group":
+        return _steps_of_groups(promised, played, records)
+    if promised.relation == "add-remove":
+        exchanged = 2 if played.relation != "add-remove" else 1
+        if promised.what == played.what:
+            return exchanged
+        # A user is as many records as it has; a record of a user takes the user out and puts another one in.
+        return records * exchanged if promised.what == "record" else 2
+    if played.relation == "value" and (promised.relation, promised.what) in (
+        ("replace", "record"),
+        ("replace", "user"),
+    ):
+        return 1
+    return None
+
+
+def _steps_of_groups(promised: Unit, played: Unit, records: int) -> int | None:
+    """A group that is replaced is one step of a promise about groups as large, and a step a row of one about rows."""
+    if "user" in (promised.what, played.what) or promised.relation != "replace" or played.relation == "add-remove":
+        return None
+    if promised.what == "group" and (played.what == "record" or played.size <= promised.size):
+        return 1
+    return records
+
+
+def _delta(loss: Loss, given: Any) -> Fraction:
+    if isinstance(loss, Pure | Approximate):
+        return loss.delta
+    chance = USUAL_DELTA if given is None else as_probability(given)
+    return chance if chance > 0 else USUAL_DELTA

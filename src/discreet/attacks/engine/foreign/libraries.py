@@ -1,0 +1,262 @@
+"""Models of other libraries behind the interface that the attacks use: fit, predict, recommend.
+
+Each is wrapped so that a client sees what the library itself would show; nothing is added and no noise is drawn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.attacks.engine.foreign.answers import Pair, list_table, score_table
+from discreet.data.interactions import Interactions
+from discreet.errors import DataError, MissingExtraError, UsageError
+
+__all__ = ["ImplicitModel", "LensKitModel", "ScoreModel", "SurpriseModel"]
+
+Numbers = NDArray[np.float64]
+
+
+class CodedModel(ABC):
+    """A model that works on the codes of users and items. It defines ``_predict``, ``_recommend`` or both."""
+
+    data_: Interactions
+
+    def fit(self, data: Interactions) -> Self:
+        """Learn from records."""
+        self._fit(data)
+        self.data_ = data
+        return self
+
+    @abstractmethod
+    def _fit(self, data: Interactions) -> None:
+        """Make and train the model of the library."""
+
+    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+        """A score of each pair; NaN, infinity or None where there is none."""
+        raise NotImplementedError
+
+    def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
+        """The best ``n`` items that a user has not touched, and their scores."""
+        raise NotImplementedError
+
+    def _predicted(self, pairs: Iterable[Pair]) -> pl.DataFrame:
+        asked, data = list(pairs), self._fitted()
+        if not asked:
+            return score_table([], [])
+        users, items = data.users.encode([user for user, _ in asked]), data.items.encode([item for _, item in asked])
+        told = [None if one is None or not np.isfinite(one) else float(one) for one in self._scores_of(users, items)]
+        return score_table(asked, told)
+
+    def _recommended(self, users: Iterable[Hashable], n: int = 10) -> pl.DataFrame:
+        asked, data, lists = list(users), self._fitted(), []
+        for user, code in zip(asked, data.users.encode(asked), strict=True):
+            items, scores = self._list_of(int(code), n)
+            ids = data.items.decode(np.asarray(items, dtype=np.int32))
+            lists.append((user, list(zip(ids, np.asarray(scores, dtype=np.float64).tolist(), strict=True))))
+        return list_table(lists, "user_id", "item_id")
+
+    def _fitted(self) -> Interactions:
+        if not hasattr(self, "data_"):
+            raise UsageError(f"this {type(self).__name__} has not been fitted.", remedy="Call fit(data) first.")
+        return self.data_
+
+
+@dataclass
+class ImplicitModel(CodedModel):
+    """A model of ``implicit``: it recommends lists and predicts no ratings.
+
+    Parameters
+    ----------
+    make
+        Makes a model that has not been fitted; without it, cosine item neighbors.
+    k
+        Neighbors of the model that is made without ``make``.
+
+    Examples
+    --------
+    >>> from discreet.attacks import SybilAttack
+    >>> report = SybilAttack(k=20).run(ImplicitModel, films)  # doctest: +SKIP
+    """
+
+    name: ClassVar[str] = "implicit"
+
+    make: Callable[[], Any] | None = None
+    k: int = 20
+
+    recommend = CodedModel._recommended
+
+    def _fit(self, data: Interactions) -> None:
+        from scipy.sparse import csr_matrix
+
+        nearest = _load("implicit.nearest_neighbours", "implicit")
+        self.model_ = self.make() if self.make is not None else nearest.CosineRecommender(K=self.k)
+        self.rows_ = csr_matrix(data.csr, dtype=np.float64)
+        # Its kernels take 32-bit positions and no others.
+        self.rows_.indices, self.rows_.indptr = (
+            part.astype(np.int32) for part in (self.rows_.indices, self.rows_.indptr)
+        )
+        with warnings.catch_warnings():
+            # It warns of a conversion that it makes itself.
+            warnings.filterwarnings("ignore", message="Method expects CSR input")
+            self.model_.fit(self.rows_, show_progress=False)
+
+    def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
+        items, scores = self.model_.recommend(user, self.rows_[user], N=n, filter_already_liked_items=True)
+        # Where there are not enough items, lists are padded with −1 or with the least number there is.
+        real = (np.asarray(items) >= 0) & (np.asarray(scores) > -np.finfo(np.float32).max)
+        return np.asarray(items)[real][:n], np.asarray(scores)[real][:n]
+
+
+@dataclass
+class SurpriseModel(CodedModel):
+    """A model of Surprise: it predicts ratings.
+
+    Parameters
+    ----------
+    make
+        Makes a model that has not been fitted; without it, the weighted mean of the nearest users' ratings.
+    k
+        Neighbors of the model that is made without ``make``.
+
+    Notes
+    -----
+    Surprise answers with the mean of all ratings where it has no neighbors; it says that it does, and such an answer
+    counts as none.
+    """
+
+    name: ClassVar[str] = "surprise"
+
+    make: Callable[[], Any] | None = None
+    k: int = 20
+
+    predict = CodedModel._predicted
+
+    def _fit(self, data: Interactions) -> None:
+        surprise = _load("surprise", "surprise")
+        if data.rating is None or data.scale is None:
+            raise UsageError("Surprise learns from ratings on a public scale.")
+        reader = surprise.Reader(rating_scale=(float(data.scale.low), float(data.scale.high)))
+        columns = (data.user.tolist(), data.item.tolist(), data.rating.tolist())
+        records = [(user, item, rating, None) for user, item, rating in zip(*columns, strict=True)]
+        options = {"name": "cosine", "user_based": True}
+        make = self.make or (lambda: surprise.KNNBasic(k=self.k, sim_options=options, verbose=False))
+        self.model_ = make()
+        self.model_.fit(surprise.Dataset(reader).construct_trainset(records))
+
+    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+        told = (self.model_.predict(user, item) for user, item in zip(users.tolist(), items.tolist(), strict=True))
+        return [None if one.details.get("was_impossible") else one.est for one in told]
+
+
+@dataclass
+class LensKitModel(CodedModel):
+    """A scorer of LensKit in its standard pipeline: it predicts ratings and recommends lists.
+
+    Parameters
+    ----------
+    make
+        Makes a scorer that has not been trained; without it, user neighbors.
+    k
+        Neighbors of the scorer that is made without ``make``.
+    """
+
+    name: ClassVar[str] = "lenskit"
+
+    make: Callable[[], Any] | None = None
+    k: int = 20
+
+    predict = CodedModel._predicted
+    recommend = CodedModel._recommended
+
+    def _fit(self, data: Interactions) -> None:
+        pipelines, knn = _load("lenskit.pipeline", "lenskit"), _load("lenskit.knn", "lenskit")
+        scorer = self.make() if self.make is not None else knn.UserKNNScorer(max_nbrs=self.k)
+        columns: dict[str, Any] = {"user_id": data.user, "item_id": data.item}
+        if data.rating is not None:
+            columns["rating"] = data.rating.astype(np.float64)
+        frame = _load("pandas", "lenskit").DataFrame(columns)
+        # Without a fallback: a rating that the scorer does not know is not answered.
+        self.pipeline_ = pipelines.topn_pipeline(scorer, predicts_ratings="raw")
+        self.pipeline_.train(_load("lenskit.data", "lenskit").from_interactions_df(frame))
+
+    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+        scores = np.full(users.size, np.nan)
+        for user in np.unique(users):
+            places = np.flatnonzero(users == user)
+            told = _load("lenskit", "lenskit").predict(self.pipeline_, int(user), items[places].tolist())
+            known = dict(zip(np.asarray(told.ids()).tolist(), np.asarray(told.scores()).tolist(), strict=True))
+            scores[places] = [known.get(int(item), np.nan) for item in items[places]]
+        return scores
+
+    def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
+        told = _load("lenskit", "lenskit").recommend(self.pipeline_, user, n=n)
+        return told.ids(), told.scores()
+
+
+@dataclass
+class ScoreModel(CodedModel):
+    """Anything that scores all items for some users, as the models of RecBole do in ``full_sort_predict``.
+
+    Parameters
+    ----------
+    learn
+        Is handed the records and returns a function from codes of users to scores, a row a user and a column an item;
+        an array, a tensor on the processor, or the rows one after another in one vector. NaN and −∞ stand for none.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=30, items=12, seed=7)
+    >>> def popular(data):
+    ...     return lambda users: np.tile(data.records_per_item, (users.size, 1))
+    >>> ScoreModel(popular).fit(films).recommend(["u1"], n=2)["rank"].to_list()
+    [1, 2]
+    """
+
+    name: ClassVar[str] = "scores"
+
+    learn: Callable[[Interactions], Callable[[Any], Any]]
+
+    predict = CodedModel._predicted
+    recommend = CodedModel._recommended
+
+    def _fit(self, data: Interactions) -> None:
+        self.scores_ = self.learn(data)
+
+    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+        people, row = np.unique(users, return_inverse=True)
+        return self._scored(people)[row, items]
+
+    def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
+        scores = self._scored(np.array([user], dtype=np.int32))[0]
+        scores[self.data_.item[self.data_.user == user]] = -np.inf
+        best = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")[:n]
+        best = best[np.isfinite(scores[best])]
+        return best, scores[best]
+
+    def _scored(self, codes: NDArray[np.int32]) -> Numbers:
+        scores = np.array(self.scores_(codes), dtype=np.float64)
+        if scores.size != codes.size * self.data_.n_items:
+            raise DataError(
+                f"{scores.size} scores came for {codes.size} users and {self.data_.n_items} items.",
+                remedy="Return one row a user and one column an item, in the order of the codes.",
+            )
+        return scores.reshape(codes.size, self.data_.n_items)
+
+
+def _load(module: str, extra: str) -> ModuleType:
+    """An optional library, or an error that says how to get it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or module, extra) from error

@@ -1,0 +1,193 @@
+"""What the runs of a game prove, beside what was claimed and what this number of runs could have proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.engine.bounds import epsilon_lower_bound, mu_lower_bound, rho_lower_bound
+from discreet.attacks.engine.claims import Claim, Measure
+from discreet.attacks.engine.rules import Matrix, learn
+from discreet.attacks.games.game import Features
+
+__all__ = ["Proved", "Score", "Verdict", "ceiling_of", "evaluate_runs", "runs_needed"]
+
+Verdict = Literal["refuted", "consistent", "inconclusive", "no claim"]
+
+MAX_RUNS = 10**8
+"""More runs than this are not proposed."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """Lower bounds that hold together with the confidence asked for."""
+
+    epsilon: float
+    mu: float
+    rho: float
+
+    def of(self, measure: Measure) -> float:
+        return {"ε": self.epsilon, "μ": self.mu, "ρ": self.rho}[measure]
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One game against one model.
+
+    Parameters
+    ----------
+    game, view, unit
+        What was played, what the attacker saw, and what the two datasets differed in.
+    claim
+        What is claimed about these datasets; None where nothing is.
+    confidence
+        Of this game alone; all games together have the confidence of the audit.
+    hits, runs_present, false_alarms, runs_absent
+        How often the attacker said "present" in how many runs that decided nothing about its rule.
+    proved, ceiling
+        Lower bounds, and those of an attacker who is always right in as many runs.
+    how
+        The runs in words.
+    seconds
+        How long it took.
+    scores_present, scores_absent
+        What the rule made of each run, for the curve.
+    """
+
+    game: str
+    view: str
+    unit: str
+    claim: Claim | None
+    confidence: float
+    hits: int
+    runs_present: int
+    false_alarms: int
+    runs_absent: int
+    proved: Proved
+    ceiling: Proved
+    how: str = ""
+    seconds: float = 0.0
+    scores_present: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+    scores_absent: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        claim = self.claim
+        if claim is None:
+            return "no claim"
+        if self.proved.of(claim.measure) > claim.value or self.proved.epsilon > claim.epsilon:
+            return "refuted"
+        return "consistent" if self.ceiling.of(claim.measure) > claim.value else "inconclusive"
+
+    @property
+    def needs(self) -> int | None:
+        """How many runs on each dataset it takes before a violation could show at all, where these were too few."""
+        if self.claim is None or self.verdict != "inconclusive":
+            return None
+        return runs_needed(self.claim, self.confidence)
+
+    def to_json(self) -> dict[str, Any]:
+        claim = self.claim
+        return {
+            "game": self.game,
+            "view": self.view,
+            "unit": self.unit,
+            "verdict": self.verdict,
+            "claimed": None if claim is None else {"loss": claim.loss.to_json(), "epsilon": claim.epsilon},
+            "delta": None if claim is None else float(claim.delta),
+            "confidence": self.confidence,
+            "hits": self.hits,
+            "runs_present": self.runs_present,
+            "false_alarms": self.false_alarms,
+            "runs_absent": self.runs_absent,
+            "epsilon_lower": self.proved.epsilon,
+            "mu_lower": self.proved.mu,
+            "rho_lower": self.proved.rho,
+            "epsilon_ceiling": self.ceiling.epsilon,
+            "needs_runs": self.needs,
+            "how": self.how,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def evaluate_runs(
+    without: Matrix, with_: Matrix, *, claim: Claim | None, confidence: float, hint: Features | None = None
+) -> dict[str, Any]:
+    """Learn a rule on the first half of the runs and count on the second: the fields of a score."""
+    cut_absent, cut_present = without.shape[0] // 2, with_.shape[0] // 2
+    delta, slack = _deltas(claim)
+    rule = learn(
+        without[:cut_absent],
+        with_[:cut_present],
+        delta=delta,
+        alpha=1 - confidence,
+        normal=claim is not None and claim.measure != "ε",
+        hint=hint,
+    )
+    absent, present = rule.scores(without[cut_absent:]), rule.scores(with_[cut_present:])
+    hits, false = int(rule.decide(present).sum()), int(rule.decide(absent).sum())
+    counts = (hits, present.size, false, absent.size)
+    return {
+        "hits": hits,
+        "runs_present": present.size,
+        "false_alarms": false,
+        "runs_absent": absent.size,
+        "proved": proved_by(*counts, delta=delta, slack=slack, confidence=confidence),
+        "ceiling": ceiling_of(present.size, absent.size, delta=delta, slack=slack, confidence=confidence),
+        "scores_present": present,
+        "scores_absent": absent,
+    }
+
+
+def proved_by(
+    hits: int, present: int, false: int, absent: int, *, delta: float, slack: float, confidence: float
+) -> Proved:
+    """All bounds of one score. They rest on the same two intervals, so they hold together."""
+    counts = (hits, present, false, absent)
+    return Proved(
+        epsilon=epsilon_lower_bound(*counts, delta=delta, confidence=confidence),
+        mu=mu_lower_bound(*counts, confidence=confidence),
+        rho=rho_lower_bound(*counts, delta=slack, confidence=confidence),
+    )
+
+
+def ceiling_of(present: int, absent: int, *, delta: float, slack: float, confidence: float) -> Proved:
+    """What an attacker proves who is always right."""
+    return proved_by(present, present, 0, absent, delta=delta, slack=slack, confidence=confidence)
+
+
+def runs_needed(claim: Claim, confidence: float) -> int | None:
+    """The least number of runs on each dataset, learning included, that has a ceiling above the claim.
+
+    Examples
+    --------
+    >>> from discreet.privacy.losses import Pure
+    >>> from fractions import Fraction
+    >>> runs_needed(Claim(Pure(Fraction(3)), Fraction(0)), 0.95)
+    152
+    """
+    delta, slack = _deltas(claim)
+
+    def shows(half: int) -> bool:
+        ceiling = ceiling_of(half, half, delta=delta, slack=slack, confidence=confidence)
+        return ceiling.of(claim.measure) > claim.value
+
+    low, high = 0, 1
+    while not shows(high):
+        low, high = high, 2 * high
+        if high > MAX_RUNS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return 2 * high
+
+
+def _deltas(claim: Claim | None) -> tuple[float, float]:
+    """The delta of the epsilon, and the one inside zCDP."""
+    if claim is None:
+        return 0.0, 0.0
+    return float(claim.delta), claim.slack if claim.measure == "ρ" else 0.0

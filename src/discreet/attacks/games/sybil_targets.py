@@ -1,0 +1,128 @@
+"""One target of the sybil attack: the two datasets, what was answered, and sums over many targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.games.datasets import with_users
+from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
+from discreet.data.interactions import Interactions
+from discreet.data.scales import RatingScale
+from discreet.errors import UsageError
+
+__all__ = ["Outcome", "Sees", "SybilTarget", "Tally", "guessed_right", "one_step_off"]
+
+Sees = Literal["ratings", "list"]
+
+CONTINUOUS = 200
+"""On a scale without steps a guess is right within this part of its width."""
+FAR_BELOW = 2**40
+
+
+@dataclass(frozen=True)
+class SybilTarget:
+    """One target: what is known, what is hidden, who is invented."""
+
+    target: int
+    hidden: NDArray[np.int32]
+    truth: NDArray[np.float64] | None
+    probe: int
+    observer: int
+    sybils: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
+    first: bool = False
+    """Whether the target and the sybils have the lowest numbers of all users."""
+
+    def dataset(self, data: Interactions, *, present: bool) -> Interactions:
+        """The records with the sybils, and with or without the target."""
+        return with_users(data, *self.sybils, without=None if present else self.target, number=self.number)
+
+    def number(self, codes: Any) -> Any:
+        """The ids of users, from their codes."""
+        favored = self.first & ((codes == self.target) | (codes >= self.observer))
+        return codes - FAR_BELOW * favored
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Which hidden ratings of a target were guessed right, which were answered, how far off the answers were."""
+
+    right: NDArray[np.bool_]
+    answered: NDArray[np.bool_]
+    errors: NDArray[np.float64] | None
+    probe: int
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All outcomes of one kind together."""
+
+    exact: float
+    unanswered: float
+    mae: float | None
+    hits: int
+
+    @classmethod
+    def of(cls, outcomes: list[Outcome]) -> Tally:
+        if not outcomes:
+            return cls(exact=0.0, unanswered=1.0, mae=None, hits=0)
+        errors = [o.errors[o.answered] for o in outcomes if o.errors is not None]
+        flat = np.concatenate(errors) if errors else np.zeros(0)
+        return cls(
+            exact=float(np.concatenate([outcome.right for outcome in outcomes]).mean()),
+            unanswered=float(1 - np.concatenate([outcome.answered for outcome in outcomes]).mean()),
+            mae=float(flat.mean()) if flat.size else None,
+            hits=sum(bool(outcome.right[outcome.probe]) for outcome in outcomes),
+        )
+
+
+def guessed_right(guesses: NDArray[np.float64], truth: NDArray[np.float64], scale: RatingScale) -> NDArray[np.bool_]:
+    """Which guesses come to the true rating when they are rounded to the step of the scale.
+
+    Examples
+    --------
+    >>> guessed_right(np.array([3.4, 3.5]), np.array([3.0, 3.0]), RatingScale.of("1:5"))
+    array([ True, False])
+    """
+    if scale.step is None:
+        return np.abs(guesses - truth) <= float(scale.width) / CONTINUOUS
+    low, step = float(scale.low), float(scale.step)
+    rounded = low + step * np.floor((guesses - low) / step + 0.5)
+    return np.abs(rounded - truth) < step / 2
+
+
+def one_step_off(ratings: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+    """The next rating above, or below for the highest; a tenth of the width on a scale without steps.
+
+    Examples
+    --------
+    >>> one_step_off(np.array([1.0, 5.0]), RatingScale.of("1:5"))
+    array([2., 4.])
+    """
+    step = float(scale.step or scale.width / 10)
+    return np.where(ratings + step <= float(scale.high) + step / 1000, ratings + step, ratings - step)
+
+
+def check_records(data: Interactions) -> None:
+    """Refuse records that the attack cannot be played on."""
+    if data.may_repeat:
+        raise UsageError("the attack needs one record per user and item; these may repeat.", remedy=KEEP_LATEST)
+    if data.rating is not None and data.scale is None:
+        raise UsageError("a rating cannot be guessed without knowing which ratings there are.", remedy=DECLARE_SCALE)
+
+
+def readable_views(model: Any, data: Interactions) -> list[Sees]:
+    """What a client of a model sees that the attack can read."""
+    able: dict[Sees, bool] = {
+        "ratings": callable(getattr(model, "predict", None)) and data.rating is not None,
+        "list": callable(getattr(model, "recommend", None)),
+    }
+    return [view for view, shown in able.items() if shown]
+
+
+def instead(able: list[Sees]) -> str:
+    """What to do where a view does not apply."""
+    return f"; attack its {able[0]} (--sees {able[0]})" if able else "; audit it by what it does show (discreet audit)"

@@ -1,0 +1,182 @@
+"""The options of every command that reads data, and what is read with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from discreet.cli.console import working
+from discreet.common.plain_json import read_json
+from discreet.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.data import Interactions, Table, TagAssignments
+
+__all__ = ["CatalogReading", "DataPath", "Reading", "RecordsReading", "TableReading", "json_file"]
+
+DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder; `discreet data list` shows formats.")]
+FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
+
+ROLES = ("user", "item", "rating", "timestamp", "resource", "tag")
+BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat")
+"""Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How data are read; what was not given is left to the format."""
+
+    PANEL: ClassVar = "Reading"
+
+    format: FormatOption = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="ROLE=NAME", help="Column of a generic file, e.g. user=customer; repeatable."),
+    ] = None
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            "--ids",
+            metavar="TYPE",
+            help="Type of the ids of a text file: text (the default), number, or for each role: user=number,item=text.",
+        ),
+    ] = None
+
+    def read(self, path: Path) -> Interactions | TagAssignments | Table:
+        """Read data of any kind."""
+        from discreet.data import read
+
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns = dict(_role(text) for text in given.pop("column") or [])
+        with working(f"reading {path}"):
+            return read(path, **columns, **{name: value for name, value in given.items() if value not in (None, False)})
+
+    def interactions(self, path: Path) -> Interactions:
+        """Read data that must be interactions."""
+        from discreet.data import Interactions
+
+        return _expected(self.read(path), Interactions, path, "interactions (user, item, …)")
+
+    def tags(self, path: Path) -> TagAssignments:
+        """Read data that must be triples. A folder of HetRec 2011 is read for its tags."""
+        from discreet.data import TagAssignments
+
+        if self.format is None and path.is_dir():
+            path = next((path / name for name in BESIDE if (path / name).is_file()), path)
+        columns = "Name the columns: --column user=… --column resource=… --column tag=…."
+        return _expected(self.read(path), TagAssignments, path, "tags (user, resource, tag)", remedy=columns)
+
+    def table(self, path: Path) -> Table:
+        """Read data that must be a table with declared domains."""
+        from discreet.data import Table
+
+        known = "Give --domains FILE, a table that discreet wrote, or a known one (discreet data list)."
+        return _expected(self.read(path), Table, path, "a table of attributes with declared domains", remedy=known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordsReading(Reading):
+    """How records of users and items are read."""
+
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="The public rating scale of a generic file."),
+    ] = None
+    duplicates: Annotated[
+        str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last or keep.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogReading(RecordsReading):
+    """How records are read for a release, which needs a public list of items."""
+
+    catalog: Annotated[
+        Path | None, typer.Option("--catalog", metavar="FILE", help="The public list of items, a table or ids.")
+    ] = None
+    items_public: Annotated[
+        bool, typer.Option("--items-public", help="Declare that it is public knowledge which items occur.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReading:
+    """How a table is read."""
+
+    PANEL: ClassVar = "Reading"
+
+    attributes: Annotated[
+        str | None, typer.Option("--attributes", metavar="NAME,…", help="Use these attributes alone.")
+    ] = None
+    domains: Annotated[
+        Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of attributes, in JSON.")
+    ] = None
+    format: FormatOption = None
+
+    def read(self, path: Path) -> Table:
+        """Read a table with these attributes; a bare file needs domains, any other may be given wider ones."""
+        from discreet.data import Table, read
+        from discreet.data.readers import detect
+
+        if self.domains is None:
+            table = Reading(format=self.format).table(path)
+        else:
+            bare = (self.format or detect(path).name) in ("csv", "parquet")
+            what = {"what": "table"} if bare else {}
+            table = read(path, format=self.format, domains=_domains(self.domains), **what)
+            assert isinstance(table, Table)
+        return table if self.attributes is None else table.with_attributes(_names(self.attributes))
+
+
+def json_file(path: Path) -> Any:
+    """What a JSON file of the user holds."""
+    try:
+        return read_json(path)
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror or error}.", file=path) from None
+    except ValueError as error:
+        raise DataError(f"this is not JSON: {error}.", file=path) from None
+
+
+def _expected(data: Any, kind: type, path: Path, what: str, *, remedy: str = "") -> Any:
+    if not isinstance(data, kind):
+        raise UsageError(f"{path} holds {type(data).__name__}; this command needs {what}.", remedy=remedy)
+    return data
+
+
+def _role(text: str) -> tuple[str, str]:
+    role, separator, name = text.partition("=")
+    if not separator or role not in ROLES:
+        raise UsageError(
+            f"--column {text!r} is not understood.", remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}."
+        )
+    return role, name
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _domains(path: Path) -> dict[str, Any]:
+    """Domains from a file: a list of values, or low, high and perhaps bins."""
+    from discreet.data import IntegerDomain
+
+    given = json_file(path)
+    remedy = 'Write {"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}}.'
+    if not isinstance(given, dict) or not given:
+        raise DataError("the file holds no domains.", file=path, remedy=remedy)
+    domains: dict[str, Any] = {}
+    for name, domain in given.items():
+        if isinstance(domain, dict) and {"low", "high"} <= set(domain) <= {"low", "high", "bins"}:
+            bins = domain.get("bins")
+            domains[name] = IntegerDomain(
+                domain["low"], domain["high"], tuple(bins) if isinstance(bins, list) else bins
+            )
+        elif isinstance(domain, list):
+            domains[name] = domain
+        else:
+            raise DataError("this is not a domain.", file=path, column=name, value=domain, remedy=remedy)
+    return domains

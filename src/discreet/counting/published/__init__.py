@@ -1,0 +1,1 @@
+"""Counting methods of papers: corrected where their proofs fail, and as published for comparison."""

@@ -1,0 +1,232 @@
+"""Coupled analysis: degrees of coupling worked out from the rows, never all pairs of them in memory at once.
+
+Everything here reads the secret rows. What comes out is as secret as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.coupled.couplings.edges import check_threshold
+from discreet.data.domains import IntegerDomain
+from discreet.data.frames import numeric_column
+from discreet.data.tables import Table
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "block_degrees",
+    "divergence_degrees",
+    "equal_labels",
+    "pearson_degrees",
+    "similarity_degrees",
+]
+
+MOST_ROWS = 2**17
+"""Comparing every row with every other takes minutes from here on."""
+
+MOST_PAIRS = 20_000_000
+"""Pairs that are kept: 240 MB."""
+
+MOST_COLUMNS = 4096
+"""Values of all attributes together, for similarity."""
+
+BLOCK = 2**23
+"""Degrees in memory at once."""
+
+LEAST_THRESHOLD = 0.01
+"""With a threshold of 0 all rows would be coupled."""
+
+ROUNDING = 1e-12
+"""A degree that misses the threshold by less misses it by rounding."""
+
+Scores = Callable[[slice, slice], NDArray[np.float64]]
+"""Scores of some rows with some others: degrees, or what degrees rise with."""
+
+
+def block_degrees(labels: NDArray[np.int64]) -> csr_array:
+    """Rows with the same label are fully coupled.
+
+    Examples
+    --------
+    >>> block_degrees(np.array([7, 2, 7])).toarray().tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    from scipy.sparse import csr_array
+
+    _, label, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    pairs = int((sizes**2).sum())
+    _refuse_too_many(pairs)
+    order = np.argsort(label, kind="stable")
+    begins = np.cumsum(sizes) - sizes
+    width = sizes[label]
+    starts = np.concatenate([[0], np.cumsum(width)])
+    within = np.arange(pairs) - np.repeat(starts[:-1], width)
+    members = order[np.repeat(begins[label], width) + within]
+    return csr_array((np.ones(pairs), members, starts), shape=(labels.size, labels.size))
+
+
+def equal_labels(table: Table, attributes: Sequence[str]) -> NDArray[np.int64]:
+    """One number for all rows that agree in these attributes."""
+    labels = np.zeros(len(table), dtype=np.int64)
+    for one in attributes:
+        # Numbered anew after each attribute: the product of many domains would not fit.
+        labels = np.unique(labels * table.domains[one].size + table.codes[one], return_inverse=True)[1]
+    return labels.astype(np.int64)
+
+
+def pearson_degrees(
+    table: Table,
+    attributes: Sequence[str],
+    *,
+    threshold: float = 0.6,
+) -> csr_array:
+    """Correlation of the values of two rows; a row whose values are all equal has none with others."""
+    if len(attributes) < 2:
+        raise UsageError(
+            "rows of one value have no correlation.", remedy="Name two attributes or more, three to tell rows apart."
+        )
+    values = _numbers(table, attributes)
+    values = values - values.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(values, axis=1, keepdims=True)
+    values = np.divide(values, length, out=np.zeros_like(values), where=length > 0)
+    least = check_threshold(threshold, least=LEAST_THRESHOLD)
+    return _kept(len(table), lambda a, b: values[a] @ values[b].T, least, negative=True)
+
+
+def divergence_degrees(table: Table, attributes: Sequence[str], *, threshold: float = 0.6) -> csr_array:
+    """δ = e^−D with D = (KL(p‖q) + KL(q‖p))/2, where a row's profile p is where its values stand in their domains.
+
+    A value counts as (code + 1)/size, which is never 0; the profile is scaled to sum to 1.
+    """
+    columns = [(table.codes[one] + 1.0) / table.domains[one].size for one in attributes]
+    profile = np.stack(columns, axis=1)
+    profile /= profile.sum(axis=1, keepdims=True)
+    logs = np.log(profile)
+    own = (profile * logs).sum(axis=1)
+
+    def scores(a: slice, b: slice) -> NDArray[np.float64]:
+        crossed = profile[a] @ logs[b].T
+        crossed += logs[a] @ profile[b].T
+        crossed -= own[a][:, None]
+        crossed -= own[b][None, :]
+        return crossed  # −2D
+
+    least = check_threshold(threshold, least=LEAST_THRESHOLD)
+    return _kept(len(table), scores, 2 * np.log(least), degree=lambda score: np.exp(score / 2))
+
+
+def similarity_degrees(table: Table, attributes: Sequence[str], *, threshold: float = 0.6) -> csr_array:
+    """Mean over attributes of 1 for equal values and 0 for others; for numbers 1 − |difference of codes|/(size − 1).
+
+    Both are products of rows of zeros and ones: one column a value, or one column a step that a number has reached.
+    """
+    sizes = [table.domains[one].size for one in attributes]
+    if sum(sizes) > MOST_COLUMNS:
+        raise UsageError(
+            f"the attributes have {sum(sizes):,} values; similarity compares {MOST_COLUMNS:,} at most.",
+            remedy="Name fewer attributes or declare wider bins.",
+        )
+    parts, sums = [], np.zeros(len(table))
+    for one, size in zip(attributes, sizes, strict=True):
+        codes = table.codes[one]
+        if isinstance(table.domains[one], IntegerDomain) and size > 1:
+            reached = (codes[:, None] >= np.arange(1, size)[None, :]).astype(np.float64)
+            parts.append(np.sqrt(2 / (size - 1)) * reached)
+            sums += codes / (size - 1)
+        else:
+            parts.append((codes[:, None] == np.arange(size)[None, :]).astype(np.float64))
+    features = np.hstack(parts)
+    ordered = sum(isinstance(table.domains[one], IntegerDomain) and table.domains[one].size > 1 for one in attributes)
+
+    # |a − b| = a + b − 2·(steps that both have reached)
+    def scores(a: slice, b: slice) -> NDArray[np.float64]:
+        agreed = features[a] @ features[b].T
+        agreed -= sums[a][:, None]
+        agreed -= sums[b][None, :]
+        return agreed
+
+    many = len(attributes)
+    floor = many * check_threshold(threshold, least=LEAST_THRESHOLD) - ordered
+    return _kept(len(table), scores, floor, degree=lambda score: (score + ordered) / many)
+
+
+def _numbers(table: Table, attributes: Sequence[str]) -> NDArray[np.float64]:
+    """Values of the rows: numbers as they are, categories as their codes."""
+    frame = table.to_frame()
+    columns = [
+        numeric_column(frame, one) if isinstance(table.domains[one], IntegerDomain) else table.codes[one]
+        for one in attributes
+    ]
+    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+
+
+def _kept(
+    n: int,
+    scores: Scores,
+    floor: float,
+    *,
+    degree: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda score: score,
+    negative: bool = False,
+) -> csr_array:
+    """Degrees of all pairs with a score of at least ``floor``, block by block, and 1 on the diagonal.
+
+    Parameters
+    ----------
+    degree
+        From the score to the degree.
+    negative
+        Whether scores of −floor or less count as well.
+    """
+    from scipy.sparse import coo_array, eye_array
+
+    _check_size(n)
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    pairs, step = n, max(1, BLOCK // max(1, n))
+    for begin in range(0, n, step):
+        rows = slice(begin, min(begin + step, n))
+        row, column, score = _above(scores(rows, slice(begin, n)), floor - ROUNDING, negative)
+        # One triangle is enough.
+        strong = column > row
+        found.append((row[strong] + begin, column[strong] + begin, np.clip(degree(score[strong]), -1, 1)))
+        pairs += 2 * found[-1][0].size
+        _refuse_too_many(pairs)
+    row, column, degrees = (np.concatenate(part) for part in zip(*found, strict=True))
+    matrix = coo_array((degrees, (row, column)), shape=(n, n)).tocsr()
+    result = (matrix + matrix.T + eye_array(n)).tocsr()
+    result.sort_indices()
+    return result
+
+
+def _above(
+    block: NDArray[np.float64], floor: float, negative: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Places and scores of a block that reach the floor."""
+    high = block >= floor
+    if negative:
+        high |= block <= -floor
+    flat = np.flatnonzero(high)
+    row, column = np.divmod(flat, block.shape[1])
+    return row, column, block.ravel()[flat]
+
+
+def _check_size(n: int) -> None:
+    if n > MOST_ROWS:
+        raise UsageError(
+            f"comparing {n:,} rows with each other is refused from {MOST_ROWS:,} on.",
+            remedy="Use a group column, an attribute or a given graph.",
+        )
+
+
+def _refuse_too_many(pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        raise UsageError(
+            f"more than {MOST_PAIRS:,} pairs of rows would be coupled.",
+            remedy="Raise the threshold, or couple by smaller groups.",
+        )

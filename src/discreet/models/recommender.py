@@ -1,0 +1,367 @@
+"""The interface that every recommender has: fit, recommend, predict, similar items, save and load.
+
+The public methods check, translate ids and shape the result; a model computes on codes in ``_fit``, ``_score``,
+``_rate`` and ``_similar``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.common.foreign import foreign_errors
+from discreet.common.plain_json import read_json
+from discreet.data.ids import IdMap
+from discreet.data.interactions import Interactions
+from discreet.errors import DataError, ReleaseError, Remedy, UsageError
+from discreet.models.model_folder import load_with_records, save_with_records
+from discreet.models.registry import names, registered
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.method import settings_as_json
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["Recommender", "load_model"]
+
+USERS_AT_ONCE = 4_000_000
+"""Scores are computed for so many users × items at a time."""
+
+
+class Recommender(ABC):
+    """What all models share.
+
+    Attributes
+    ----------
+    items_ : IdMap
+        The items that the model knows.
+    guarantee_ : Guarantee or None
+        What was promised when it was fitted; None for a model that protects nobody.
+    records_ : Interactions or None
+        The records it was fitted on, for people's own recommendations; None after loading.
+    """
+
+    name: ClassVar[str]
+    needs_records: ClassVar[bool] = False
+    """Whether data without records are refused. Only models that protect nobody may: the refusal tells."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Whatever ``load`` of a model stumbles over in a folder that somebody else wrote is a ``ReleaseError``."""
+        super().__init_subclass__(**given)
+        if "load" in vars(cls):
+            cls.load = classmethod(_guarded(vars(cls)["load"].__func__))  # type: ignore[method-assign]
+
+    items_: IdMap
+    guarantee_: Guarantee | None = None
+    records_: Interactions | None
+
+    # Fitting
+
+    def fit(self, data: Interactions, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Self:
+        """Learn from records.
+
+        Parameters
+        ----------
+        data
+            The records.
+        ledger
+            The ledger to charge before anything is drawn.
+        allow_refuted
+            Let a published model run whose promise is known not to hold.
+        """
+        if not isinstance(data, Interactions):
+            raise UsageError(
+                f"a recommender learns from Interactions, not from {type(data).__name__}.",
+                remedy='Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").',
+            )
+        if self.needs_records and len(data) == 0:
+            raise DataError("there are no records to learn from.")
+        self._fit(data, ledger=ledger, allow_refuted=allow_refuted)
+        self.records_ = data
+        return self
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What was promised; None for a model that protects nobody."""
+        self._require_fitted()
+        return self.guarantee_
+
+    # Using
+
+    def recommend(
+        self,
+        users: Iterable[Hashable] | None = None,
+        n: int = 10,
+        *,
+        history: Mapping[Any, float] | Sequence[Any] | None = None,
+        exclude_seen: bool = True,
+        items: Iterable[Hashable] | None = None,
+    ) -> pl.DataFrame:
+        """The best ``n`` items for each user, or for somebody with the given history.
+
+        Parameters
+        ----------
+        users
+            Ids of users among the records.
+        n
+            How many; fewer only where fewer exist.
+        history
+            Instead of users: the items (with ratings) of one person who need not be in the data. Ranking may go by the
+            items alone; ``predict`` goes by the ratings.
+        exclude_seen
+            Leave out what the person has touched.
+        items
+            Recommend from these only.
+
+        Returns
+        -------
+        polars.DataFrame
+            user_id, item_id, score, rank (from 1), users in the order asked for; without user_id for a history.
+        """
+        self._require_fitted()
+        if n < 1:
+            raise UsageError(f"n = {n} must be at least 1.")
+        if users is not None:
+            users = list(users) if isinstance(users, Iterable) and not isinstance(users, str) else [users]
+        rows, ids = self._histories(users, history)
+        allowed = np.zeros(len(self.items_), dtype=bool)
+        allowed[slice(None) if items is None else self.items_.encode(list(items))] = True
+        best = _table(*self._top(rows, n, allowed=allowed, exclude_seen=exclude_seen))
+        if ids is not None and users is not None:
+            # People come in the order they were asked for; inside they stand in the order of their ids.
+            place = np.zeros(len(ids), dtype=np.int64)
+            place[ids.encode(list(dict.fromkeys(users)))] = np.arange(len(ids))
+            best = best[np.argsort(place[best["row"].to_numpy()], kind="stable")]
+        named = best.with_columns(self.items_.take(best["item_id"].to_numpy()).alias("item_id"))
+        if ids is None:
+            return named.drop("row")
+        return named.with_columns(ids.take(named["row"].to_numpy()).alias("row")).rename({"row": "user_id"})
+
+    def predict(
+        self, pairs: Iterable[Any], *, history: Mapping[Any, float] | Sequence[Any] | None = None
+    ) -> pl.DataFrame:
+        """Predicted ratings of (user, item) pairs, or of items for somebody with the given history.
+
+        Returns
+        -------
+        polars.DataFrame
+            user_id, item_id, score; a score is null where the model has no answer.
+        """
+        self._require_fitted()
+        asked = [(None, item) for item in pairs] if history is not None else [_pair(pair) for pair in pairs]
+        item = self.items_.encode([i for _, i in asked]) if asked else np.zeros(0, dtype=np.int32)
+        if history is not None:
+            rows, _ = self._histories(None, history)
+            row = np.zeros(len(asked), dtype=np.int64)
+        else:
+            people = list(dict.fromkeys(user for user, _ in asked))
+            rows, ids = self._histories(people, None)
+            assert ids is not None
+            row = ids.encode([user for user, _ in asked]).astype(np.int64)
+        scores = self._rate(rows, row, item)
+        table = pl.DataFrame({"item_id": self.items_.take(item), "score": scores}).with_columns(
+            pl.col("score").fill_nan(None)
+        )
+        if history is not None:
+            return table
+        return pl.DataFrame({"user_id": [user for user, _ in asked]}).hstack(table)
+
+    def similar_items(self, items: Hashable | Iterable[Hashable], n: int = 10) -> pl.DataFrame:
+        """The items most like each of these: item_id, similar_id, score, rank."""
+        self._require_fitted()
+        wanted = [items] if isinstance(items, Hashable) and items in self.items_ else items
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            wanted = [wanted]
+        codes = self.items_.encode(list(wanted))
+        scores = self._similar(codes)
+        scores[np.arange(codes.size), codes] = -np.inf
+        best = _table(*_largest(scores, min(n, len(self.items_))))
+        return pl.DataFrame(
+            {
+                "item_id": self.items_.take(codes[best["row"].to_numpy()]),
+                "similar_id": self.items_.take(best["item_id"].to_numpy()),
+                "score": best["score"],
+                "rank": best["rank"],
+            }
+        )
+
+    # On disk
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the model into a folder **with the raw records** that it was fitted on."""
+        self._require_fitted()
+        if self.records_ is None:
+            raise UsageError("there are no records to save this model with.", remedy="Fit it first.")
+        guarantee = {} if self.guarantee_ is None else {"guarantee": self.guarantee_.to_json()}
+        described = {"model": self.name, "config": self.parameters, **guarantee}
+        return save_with_records(folder, described, self.records_, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a model from its folder. One that was saved with records learns from them again, without a charge."""
+        described, data = load_with_records(folder, cls.name)
+        stated = described.get("guarantee")
+        try:
+            model = cls(**described["config"])
+            guarantee = None if stated is None else Guarantee.from_json(stated)
+        except (KeyError, TypeError, UsageError) as error:
+            raise ReleaseError(f"the description of the model in {folder} is damaged: {error}.") from error
+        model._start(data, guarantee)
+        return model
+
+    def _start(self, data: Interactions, guarantee: Guarantee | None) -> None:
+        """Learn again from records that were saved with the model."""
+        self.fit(data, allow_refuted=True)
+        self.guarantee_ = guarantee
+
+    # What a model fills in
+
+    @abstractmethod
+    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
+        """Learn; set ``items_`` and, where something is guaranteed, ``guarantee_``."""
+
+    @abstractmethod
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Scores of all items for each history, larger is better; −inf where there is none."""
+
+    def _top(
+        self, rows: csr_array, n: int, *, allowed: NDArray[np.bool_], exclude_seen: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Codes and scores of the best ``n`` of each history, best first, equal ones in the order of the items.
+
+        Where fewer exist, what is left over scores −inf. For models that can tell the best without scoring all items.
+        """
+        people, n = rows.indptr.size - 1, min(n, len(self.items_))
+        codes, best = np.zeros((people, n), dtype=np.int64), np.full((people, n), -np.inf)
+        step = max(1, USERS_AT_ONCE // max(1, len(self.items_)))
+        for begin in range(0, people, step):
+            part = rows[begin : begin + step, :]
+            scores = np.where(allowed, self._score(part), -np.inf)
+            if exclude_seen:
+                # By structure: a rating of 0 has been seen, too.
+                scores[np.repeat(np.arange(scores.shape[0]), np.diff(part.indptr)), part.indices] = -np.inf
+            codes[begin : begin + step], best[begin : begin + step] = _largest(scores, n)
+        return codes, best
+
+    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Predicted rating of ``item[i]`` for history ``rows[row[i]]``; NaN where there is none, as for all here."""
+        return np.full(item.size, np.nan)
+
+    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Likeness of all items to each of these; −inf where there is none, as for all here."""
+        return np.full((items.size, len(self.items_)), -np.inf)
+
+    # Helpers
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "items_"):
+            raise UsageError(f"this {type(self).__name__} has not been fitted.", remedy="Call fit(data) first.")
+
+    def _histories(
+        self, users: Iterable[Hashable] | None, history: Mapping[Any, float] | Sequence[Any] | None
+    ) -> tuple[csr_array, IdMap | None]:
+        """Histories as rows over the model's items, and the ids they belong to."""
+        from scipy.sparse import csr_array
+
+        if (users is None) == (history is None):
+            raise UsageError("say either whom to recommend to or which history to go by.")
+        if history is not None:
+            rated = history if isinstance(history, Mapping) else dict.fromkeys(history, 1.0)
+            codes = self.items_.encode(list(rated)) if rated else np.zeros(0, dtype=np.int32)
+            values = np.array([float(value) for value in rated.values()], dtype=np.float64)
+            if not np.isfinite(values).all():
+                raise DataError("a rating of the history is not a finite number.")
+            order = np.argsort(codes)
+            return csr_array((values[order], codes[order], [0, codes.size]), shape=(1, len(self.items_))), None
+        records = getattr(self, "records_", None)
+        if records is None:
+            raise UsageError(
+                "a saved model holds nobody's records.",
+                remedy=Remedy(
+                    "Give a history, or the records (attach(data)).", cli="Give --history FILE or --data FILE."
+                ),
+            )
+        wanted = [users] if isinstance(users, str) else list(users or [])
+        ids = IdMap(wanted, what="user")
+        codes = records.users.encode(ids.series)
+        return records.csr[codes].astype(np.float64), ids
+
+    def attach(self, data: Interactions) -> Self:
+        """Give a loaded model the records that people's own recommendations are made from."""
+        self._require_fitted()
+        if not data.catalog_is_public or data.items != self.items_:
+            data = data.with_catalog(self.items_, unknown="drop")
+        self.records_ = data
+        return self
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The settings of this model, JSON-able."""
+        return settings_as_json(self) if is_dataclass(self) else {}
+
+
+def load_model(folder: str | Path) -> Recommender:
+    """Read whatever model a folder holds."""
+    path = Path(folder)
+    for file, key in (("model.json", "model"), ("manifest.json", "kind")):
+        if (path / file).is_file():
+            try:
+                name = read_json(path / file)[key]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ReleaseError(f"{path / file} is damaged: {error}.") from error
+            if not isinstance(name, str) or name not in names("recommender"):
+                raise ReleaseError(f"{folder} holds {name!r}, which is not a model.")
+            return registered(name, "recommender").load(path)
+    raise ReleaseError(f"{folder} holds no model.", remedy="Fit one: discreet fit DATA --out FOLDER.")
+
+
+def _guarded(load: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(load)
+    def guarded(cls: type[Recommender], folder: str | Path) -> Any:
+        with foreign_errors(lambda words: ReleaseError(f"{folder} holds no usable {cls.name} model: {words}.")):
+            return load(cls, folder)
+
+    return guarded
+
+
+def _table(codes: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
+    """One row for each finite score, row by row: row, item_id (a code), score, rank."""
+    row, place = np.nonzero(np.isfinite(scores))
+    return pl.DataFrame({"row": row, "item_id": codes[row, place], "score": scores[row, place], "rank": place + 1})
+
+
+def _largest(scores: NDArray[np.float64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Columns and values of the n largest of each row in order; equal ones stand in the order of the columns."""
+    if n == 0:
+        return np.zeros((scores.shape[0], 0), dtype=np.int64), np.zeros((scores.shape[0], 0))
+    # A full stable sort only where few are left out.
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n] if scores.shape[1] <= 4 * n else _partial(scores, n)
+    return order, np.take_along_axis(scores, order, axis=1)
+
+
+def _partial(scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Indices of the n largest of each row, best first, ties by index."""
+    cut = -np.partition(-scores, n - 1, axis=1)[:, n - 1 : n]
+    above, level = scores > cut, scores == cut
+    # Of those at the level of the n-th, the first ones fill the places that the better ones leave.
+    room = n - above.sum(axis=1, keepdims=True)
+    taken = above | (level & (np.cumsum(level, axis=1) <= room))
+    columns = np.nonzero(taken)[1].reshape(scores.shape[0], n)
+    values = np.take_along_axis(scores, columns, axis=1)
+    return np.take_along_axis(columns, np.argsort(-values, axis=1, kind="stable"), axis=1)
+
+
+def _pair(pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise UsageError(f"{pair!r} is not a (user, item) pair.")
+    return pair[0], pair[1]

@@ -1,0 +1,235 @@
+"""Everything that has a name on the command line: where it is defined and what it takes.
+
+The one place in which modules of other packages are named by strings; a module is imported when its name is first used.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from discreet.errors import Remedy, UsageError
+
+__all__ = [
+    "REGISTRY",
+    "Entry",
+    "Gives",
+    "create",
+    "entry_of",
+    "imported",
+    "names",
+    "register",
+    "registered",
+    "settings_of",
+]
+
+Gives = Literal["recommender", "counts", "top list", "pairs", "tags", "tag recommender", "answers"]
+"""What one gets: a fitted model, or a release of that kind."""
+
+Takes = Literal["interactions", "tags", "table"]
+
+_TAKES: dict[Gives, Takes] = {"tags": "tags", "tag recommender": "tags", "answers": "table"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name.
+
+    Parameters
+    ----------
+    name
+        As it is typed on the command line.
+    place
+        "module:Class", below ``discreet``.
+    gives
+        What one gets from it.
+    kind
+        The class, where it was registered by somebody else.
+    """
+
+    name: str
+    place: str
+    gives: Gives
+    kind: type[Any] | None = None
+
+    @property
+    def takes(self) -> Takes:
+        """The data it is made from."""
+        return _TAKES.get(self.gives, "interactions")
+
+    def load(self) -> type[Any]:
+        """The class."""
+        if self.kind is not None:
+            return self.kind
+        module, _, attribute = self.place.partition(":")
+        return getattr(import_module(f"discreet.{module}"), attribute)
+
+
+def _entries(gives: Gives, places: dict[str, str]) -> dict[str, Entry]:
+    return {name: Entry(name, place, gives) for name, place in places.items()}
+
+
+REGISTRY: dict[str, Entry] = {
+    **_entries(
+        "recommender",
+        {
+            "private-recommender": "factors:PrivateRecommender",
+            "private-ratings": "factors:PrivateRatings",
+            "ease": "factors:EASE",
+            "als": "factors:ALS",
+            "popularity": "factors:Popularity",
+            "biases": "factors:Biases",
+            "dp-als": "factors:DPALS",
+            "knn": "neighbors:KNN",
+            "uniform-neighbors": "neighbors:UniformNeighbors",
+            "npns": "neighbors:NPNS",
+            "naive-exponential": "neighbors:NaiveExponentialNeighbors",
+            "pncf": "neighbors:PNCF",
+            "ppns": "neighbors:PPNS",
+            "private-item-knn": "neighbors:PrivateItemKNN",
+            "shrunk-pncf": "neighbors:ShrunkPNCF",
+            "slope-one": "pairs:SlopeOne",
+            "copurchase-cosine": "pairs:CoPurchaseCosine",
+            "published-slope-one": "pairs:PublishedSlopeOne",
+            "published-cosine": "pairs:PublishedCosine",
+            "private-slope-one": "pairs:PrivateSlopeOne",
+            "private-cosine": "pairs:PrivateCosine",
+            "context-popularity": "counting:ContextPopularity",
+        },
+    ),
+    **_entries(
+        "counts",
+        {
+            "weighted": "counting:ItemCounts",
+            "hybrid": "counting:HybridCounts",
+            "sra": "counting:SRA",
+            "hpa": "counting:HPA",
+            "lpa": "counting:LPA",
+            "dft": "counting:DFT",
+            "gs": "counting:GS",
+        },
+    ),
+    **_entries("top list", {"top-items": "counting:TopItems"}),
+    **_entries("pairs", {"item-pairs": "counting:ItemPairs"}),
+    **_entries(
+        "tags",
+        {
+            "ptr-j": "tagging.ptr_j:PTRJ",
+            "ptr-s": "tagging.ptr_s:PTRS",
+            "ptr-t": "tagging.ptr_t:PTRT",
+            "private-topics": "tagging.topics.private_topics:PrivateTopics",
+            "pritop": "tagging.pritop.pritop:PriTop",
+        },
+    ),
+    **_entries(
+        "tag recommender",
+        {
+            "folk-rank": "tagging.recommenders.folk_rank:FolkRank",
+            "popular-tags": "tagging.recommenders.baselines:PopularTags",
+            "resource-tags": "tagging.recommenders.baselines:ResourceTags",
+            "co-occurring-tags": "tagging.recommenders.baselines:CoOccurringTags",
+            "tag-suppression": "tagging.tag_suppression:SuppressedTags",
+        },
+    ),
+    **_entries(
+        "answers",
+        {
+            "pmw": "coupled.weights.pmw:PMW",
+            "mwem": "coupled.weights.mwem:MWEM",
+            "histogram": "coupled.histograms.release:HistogramRelease",
+            "shrunk-histogram": "coupled.histograms.release:ShrunkHistogram",
+            "strategy": "coupled.strategies.fixed:FixedStrategy",
+            "tree": "coupled.histograms.tree_marginals:TreeMarginals",
+            "lm-gs": "coupled.published.laplace:LMGS",
+            "lm-cs": "coupled.published.laplace:LMCS",
+            "cim": "coupled.published.cim:CIM",
+        },
+    ),
+}
+
+
+def names(gives: Gives | None = None) -> list[str]:
+    """The registered names, of one kind or of all.
+
+    Examples
+    --------
+    >>> names("pairs")
+    ['item-pairs']
+    """
+    return [entry.name for entry in REGISTRY.values() if gives in (None, entry.gives)]
+
+
+def entry_of(name: str, gives: Gives | None = None) -> Entry:
+    """The entry of a name; an unknown one, or one of another kind, is an error that lists the known ones."""
+    entry = REGISTRY.get(name)
+    if entry is None or gives not in (None, entry.gives):
+        what = {"recommender": "model", None: "model or method"}.get(gives, f"method for {gives}")
+        raise UsageError(f"there is no {what} called {name!r}.", remedy=f"Choose from: {', '.join(names(gives))}.")
+    return entry
+
+
+def registered(name: str, gives: Gives | None = None) -> type[Any]:
+    """The class that is registered under a name, or that "package.module:Class" or "file.py:Class" names."""
+    return imported(name) if ":" in name else entry_of(name, gives).load()
+
+
+def register(kind: type[Any], gives: Gives = "recommender") -> type[Any]:
+    """Give a class of your own a name, its ``name``: the command line, ``load_model`` and audits then know it.
+
+    Registering the same class again changes nothing; a name that another class has is refused.
+    """
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    known = REGISTRY.get(kind.name)
+    if known is not None and known.place != place:
+        raise UsageError(f"the name {kind.name!r} is taken by {known.place}.", remedy="Choose another name.")
+    REGISTRY[kind.name] = Entry(kind.name, place, gives, kind)
+    return kind
+
+
+def imported(place: str) -> type[Any]:
+    """The class at "package.module:Class" or "file.py:Class"; modules of the current folder are found, too."""
+    where, _, name = place.partition(":")
+    file = Path(where)
+    folder, module = (file.parent, file.stem) if file.suffix == ".py" else (Path(), where)
+    if str(folder.resolve()) not in sys.path:
+        sys.path.insert(0, str(folder.resolve()))
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{place} cannot be imported: {error}.", remedy="Write package.module:Class.") from error
+    if not isinstance(found, type):
+        raise UsageError(f"{place} is not a class.", remedy="Write package.module:Class.")
+    return found
+
+
+def create(name: str, gives: Gives | None = None, **settings: Any) -> Any:
+    """A model or method with its settings; unknown and missing settings are named in the error.
+
+    Examples
+    --------
+    >>> create("weighted", "counts", epsilon="1/2", cap=30).parameters["cap"]
+    30
+    """
+    kind = registered(name, gives)
+    known = settings_of(kind)
+    if unknown := sorted(set(settings) - set(known)):
+        raise UsageError(f"{name} has no setting {', '.join(unknown)}.", remedy=_settings(name, known))
+    if missing := [setting for setting, required in known.items() if required and setting not in settings]:
+        raise UsageError(f"{name} needs {' and '.join(missing)}.", remedy=_settings(name, known))
+    return kind(**settings)
+
+
+def settings_of(kind: type[Any]) -> dict[str, bool]:
+    """The settings of a model or method, by name, and whether each is required."""
+    if is_dataclass(kind):
+        return {one.name: one.default is MISSING and one.default_factory is MISSING for one in fields(kind) if one.init}
+    return {one.name: one.default is one.empty for one in inspect.signature(kind).parameters.values()}
+
+
+def _settings(name: str, known: dict[str, bool]) -> Remedy:
+    listed = f"Settings of {name}: {', '.join(known)}."
+    return Remedy(listed, cli=f"Give --epsilon, --delta or --option NAME=VALUE. {listed}")

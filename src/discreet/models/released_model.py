@@ -1,0 +1,92 @@
+"""Models that are functions of one release: what they share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from discreet.data.interactions import Interactions
+from discreet.errors import ReleaseError, UsageError
+from discreet.models.recommender import Recommender
+from discreet.privacy.bounding import distinct_items, require_catalog
+from discreet.privacy.method import Method
+from discreet.privacy.release import Release
+
+if TYPE_CHECKING:
+    from discreet.privacy.ledger import Ledger
+
+__all__ = ["NOT_COVERED", "SEVERAL_RECORDS", "ReleasedModel", "require_named_catalog", "require_named_items"]
+
+
+NOT_COVERED = (
+    "the public list of items and rating scale",
+    "facts that would be true without this person's data",
+    "what a person sees in their own recommendations",
+)
+"""What no guarantee of a model covers whose results for a person also use that person's own records."""
+
+SEVERAL_RECORDS = ("who the users are", "several records of one user at once")
+"""What a guarantee for one record does not cover besides."""
+
+
+class ReleasedModel(Recommender, Method):
+    """A model that is a function of its release: saved without records, and rebuilt from what is public.
+
+    A subclass fills in ``_plan`` and ``_rounds`` (the release, see ``Method``), ``_build`` and ``_score``.
+
+    Attributes
+    ----------
+    release_ : Release
+        What was released; the model is a function of it.
+    """
+
+    is_model: ClassVar[bool] = True
+    release_: Release
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "name" in vars(cls):
+            cls.kind = cls.name
+
+    def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
+        release = self.release(data, ledger=ledger, allow_refuted=allow_refuted)
+        self._build(release)
+        self.release_, self.guarantee_ = release, release.guarantee
+
+    @abstractmethod
+    def _build(self, release: Release) -> None:
+        """Set the learned attributes, ``items_`` among them, from the release: post-processing."""
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the release into a folder; it holds nobody's records."""
+        self._require_fitted()
+        return self.release_.save(folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a release and build the model from it."""
+        release = Release.load(folder)
+        if release.kind != cls.name:
+            raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
+        names = [one.name for one in fields(cls) if one.name in release.parameters]  # type: ignore[arg-type]
+        model = cls(**{name: release.parameters[name] for name in names})
+        model._build(release)
+        model.release_, model.guarantee_, model.records_ = release, release.guarantee, None
+        return model
+
+
+def require_named_catalog(data: Interactions, what: str) -> None:
+    """Refuse data without a public catalog, or with ids that cannot be written."""
+    require_catalog(data, what)
+    if data.items.series.dtype == pl.Object:
+        raise UsageError("a saved model names its items: their ids must be numbers or text.")
+
+
+def require_named_items(data: Interactions, what: str) -> Interactions:
+    """Data with a public catalog whose ids can be written, with one record for each user and item."""
+    require_named_catalog(data, what)
+    return distinct_items(data)

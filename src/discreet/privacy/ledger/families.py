@@ -1,0 +1,106 @@
+"""Which data an account stands for: fingerprints, what data were cut from, and which promises hold for a part."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sqlalchemy.engine import Connection
+
+from discreet.data.fingerprints import covered, left_whole, origin_of
+from discreet.errors import PrivacyError, Remedy, UsageError
+from discreet.privacy import entropy
+from discreet.privacy.charging import require_covered_as_read
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.ledger import tables
+from discreet.privacy.ledger.accounts import Account
+
+__all__ = ["Dataset", "earlier_fingerprints", "family_of", "name_of", "name_of_account", "require_covered"]
+
+
+class Dataset(Protocol):
+    """What a ledger wants to know of data: Interactions, TagAssignments and Table all tell it.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Which records these are. (Typed as Any: type checkers do not see the text behind a cached property.)
+    lineage
+        Fingerprints of what they were cut from, the oldest first.
+    name
+        What people call them.
+    """
+
+    @property
+    def fingerprint(self) -> Any: ...
+
+    @property
+    def lineage(self) -> tuple[str, ...]: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def family_of(data: Dataset | str) -> tuple[str, ...]:
+    """The fingerprint of the data, then those of what they were cut from."""
+    if isinstance(data, str):
+        return (data,)
+    try:
+        return (data.fingerprint, *(origin for origin in map(origin_of, data.lineage) if origin))
+    except AttributeError:
+        raise UsageError(
+            f"a {type(data).__name__} has no fingerprint to be charged under.",
+            remedy="Give Interactions, TagAssignments, a Table, a fingerprint, or the name of an account.",
+        ) from None
+
+
+def earlier_fingerprints(data: Dataset | str) -> tuple[str, ...]:
+    """Fingerprints that version 0.1 gave the same data, when it inferred the types of their columns."""
+    return getattr(data, "earlier_fingerprints", ())
+
+
+def require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:
+    """Refuse a promise about a part that is none about the whole, unless the part has become data of its own."""
+    if isinstance(data, str):
+        return
+    unit = guarantee.unit
+    require_covered_as_read(data, unit)
+    # A cut that happened to leave nothing out is a cut all the same: to let it pass would tell so.
+    if not left_whole(data) and tables.accounts_of(connection, [data.fingerprint, *earlier_fingerprints(data)]):
+        return
+    if covered(data.lineage, unit.what, unit.relation):
+        return
+    if not covered(data.lineage, "user", "add-remove"):
+        raise PrivacyError(
+            f"{name_of(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
+            "more could change all of it, and a promise about the part would be none about the whole.",
+            remedy=Remedy(
+                "Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
+                "its own, ledger.link(part, account).",
+                cli="Use the whole data; or, to treat the part as data of its own, discreet ledger link DATA ACCOUNT "
+                "--ledger ….",
+            ),
+        )
+    if unit.relation == "add-remove":
+        raise PrivacyError(
+            f"{name_of(data)} was cut from the data of {account.name!r} by a rule about all records of a user: one "
+            f"record more could change the rest of that user's part, and the promise is about {unit}.",
+            remedy=Remedy(
+                'Cut record by record and say so, data.filter(…, independent="record"), or protect whole users.',
+                cli="Use the whole data, or protect whole users with --unit user.",
+            ),
+        )
+    raise PrivacyError(
+        f"{name_of(data)} has those records of {account.name!r} that a rule picked: with another content one might not "
+        f"have been picked, and the promise is about {unit}.",
+        remedy="Take the whole; of a table, with the condition in the queries.",
+    )
+
+
+def name_of_account(data: Dataset | str) -> str:
+    """What to call an account that was given no name; never after the fingerprint, which is as secret as the data."""
+    named = data if isinstance(data, str) else data.name
+    return named or f"dataset-{entropy.public_bytes(4).tobytes().hex()}"
+
+
+def name_of(data: Dataset | str) -> str:
+    return data if isinstance(data, str) else (data.name or "this dataset")

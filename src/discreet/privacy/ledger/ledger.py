@@ -1,0 +1,332 @@
+"""The ledger: a durable record of what each dataset has spent. Estimate, reserve, run, settle."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from discreet.errors import BudgetError, LedgerError, Remedy, UsageError
+from discreet.privacy.accounting import VIEWS
+from discreet.privacy.charging import require_allowed
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.ledger import tables
+from discreet.privacy.ledger.accounts import Account, Amount, Estimate, account_unit
+from discreet.privacy.ledger.copies import backup
+from discreet.privacy.ledger.families import (
+    Dataset,
+    earlier_fingerprints,
+    family_of,
+    name_of,
+    name_of_account,
+    require_covered,
+)
+from discreet.privacy.ledger.spends import Spend
+from discreet.privacy.ledger.statements import Statement
+from discreet.privacy.ledger.store import store_at
+from discreet.privacy.numbers import Rational, as_positive, as_probability
+from discreet.privacy.units import Unit
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """A durable record of what each dataset has spent, in a SQLite file or a PostgreSQL database.
+
+    Parameters
+    ----------
+    place
+        A path, or a URL such as "postgresql://user@host/database". A file is made when the first account is opened.
+    who
+        Who spends, for the record; user@host by default.
+    clock
+        Gives the time for the record. Nothing depends on it: entries are ordered by their number.
+
+    Privacy
+    -------
+    The losses of all releases of an account together, reserved ones included, never pass its limit, whatever threads,
+    processes or machines charge it at the same time and wherever they crash. That bounds what the people of the
+    dataset lose if every release is charged, if its guarantee holds, and if the account knows its data: data about
+    the same people under another fingerprint must be linked. In an account whose losses are all pure or (ε, δ), the
+    default, each amount may depend on earlier results; where kinds of losses are mixed, or the limit is on "pld",
+    the amounts must have been planned without looking (``docs/ledger.md`` has the table).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fractions import Fraction
+    >>> from discreet.privacy.losses import Pure
+    >>> promise = Guarantee(Pure(Fraction(1, 2)), Unit("user"), Standing.PROVED, "Laplace mechanism", "a noisy total")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/budget.db")
+    ...     account = ledger.open("films", epsilon=2, delta="1e-6", unit="user")
+    ...     with ledger.charge("films", promise, mechanism="total") as spend:
+    ...         spend.settle("release-1")
+    ...     ledger.statement("films").left.epsilon
+    Fraction(3, 2)
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        who: str | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store_at(place)
+        self.who = who or _who()
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._store.where!r})"
+
+    @property
+    def place(self) -> str:
+        """The path of the file, or the URL without its password."""
+        return self._store.where
+
+    # Accounts
+
+    def open(
+        self,
+        data: Dataset | str,
+        *,
+        epsilon: Rational,
+        delta: Rational = 0,
+        unit: Unit | str = "user",
+        name: str | None = None,
+        view: str = "basic",
+    ) -> Account:
+        """Open the account of a dataset: once, with the limit that will hold for good.
+
+        The account also stands for what the data were cut from, and for whatever is cut from either.
+
+        Parameters
+        ----------
+        data
+            The dataset, or its fingerprint.
+        epsilon, delta
+            The limit for all releases together.
+        unit
+            Whose secret: "user", "record", "user/replace", "group:4", …
+        name
+            A name for people; that of the data by default.
+        view
+            What the limit is on: "basic" (the sum), "concentrated" or "pld" (tighter totals, so that more fits).
+        """
+        limit = Amount(as_positive(epsilon, "epsilon"), as_probability(delta))
+        _check_view(view, limit)
+        account = tables.NewAccount(
+            name or name_of_account(data), limit, account_unit(unit), view, self._now(), self.who
+        )
+        self._store.create()
+        with self._store.write() as connection:
+            self._store.lock(connection, None)
+            if existing := self._find(connection, data):
+                raise LedgerError(
+                    f"these data have an account already: {existing}.",
+                    remedy="Charge that one: an account is opened once.",
+                )
+            if existing := self._find(connection, account.name):
+                raise LedgerError(
+                    f"other data have an account of that name: {existing}.",
+                    remedy=Remedy(
+                        f"For new data about the same people, ledger.link(data, {account.name!r}); for other people, "
+                        "give another name=.",
+                        cli=f"For new data about the same people: discreet ledger link DATA {account.name} --ledger …; "
+                        "for other people, give another --name.",
+                    ),
+                )
+            return tables.add_account(connection, account, family_of(data))
+
+    def link(self, data: Dataset | str, account: Dataset | str) -> Account:
+        """Charge further data about the same people, such as tomorrow's file, to an account that is open."""
+        self._require_ledger(account)
+        with self._store.write() as connection:
+            self._store.lock(connection, None)
+            target, existing = self._require(connection, account), self._find(connection, data)
+            if existing and existing.id != target.id:
+                raise LedgerError(
+                    f"these data have an account of their own: {existing}.",
+                    remedy="What was charged there cannot be moved.",
+                )
+            return tables.add_fingerprints(connection, target.id, family_of(data), self._now())
+
+    def datasets(self) -> tuple[Account, ...]:
+        """All accounts, in the order in which they were opened."""
+        if not self._store.is_there():
+            return ()
+        with self._store.read() as connection:
+            return tables.all_accounts(connection)
+
+    # Spending
+
+    def estimate(self, data: Dataset | str, guarantee: Guarantee, *, allow_refuted: bool = False) -> Estimate:
+        """Whether a request would fit. Nothing is written.
+
+        Parameters
+        ----------
+        data
+            The dataset, its fingerprint, or the name of its account.
+        guarantee
+            What the mechanism would promise.
+        allow_refuted
+            Let a refuted promise pass; it is then charged nothing, as no charge would cover it.
+        """
+        require_allowed(guarantee, allow_refuted=allow_refuted)
+        self._require_ledger(data)
+        with self._store.read() as connection:
+            account = self._require(connection, data)
+            balance = tables.balance(connection, account)
+        return balance.estimate(account.loss_of(guarantee))
+
+    def charge(
+        self,
+        data: Dataset | str,
+        guarantee: Guarantee,
+        *,
+        mechanism: str,
+        parameters: Mapping[str, Any] | None = None,
+        allow_refuted: bool = False,
+    ) -> Spend:
+        """Reserve what a mechanism will lose; when this returns, the charge is on the disk.
+
+        Use the result in a ``with`` block and run the mechanism inside. The charge is never taken back: after a crash
+        or an exception it stays, as reserved and never settled.
+
+        Parameters
+        ----------
+        data
+            The dataset, its fingerprint, or the name of its account.
+        guarantee
+            What the mechanism promises. A promise for another unit is converted where that can be done.
+        mechanism, parameters
+            What will be run, for the record.
+        allow_refuted
+            Let a mechanism run whose promise is refuted. It is recorded apart and is part of no sum.
+        """
+        require_allowed(guarantee, allow_refuted=allow_refuted)
+        self._require_ledger(data)
+        with self._store.read() as connection:
+            account = self._require(connection, data)
+            require_covered(connection, data, account, guarantee)
+            before = tables.balance(connection, account)
+        loss = account.loss_of(guarantee)
+        counted = guarantee.standing is not Standing.REFUTED
+        spend = tables.NewSpend(
+            loss=loss if counted else guarantee.loss,
+            counted=counted,
+            mechanism=mechanism,
+            parameters=_as_json(parameters),
+            guarantee=guarantee,
+            reserved_at=self._now(),
+            who=self.who,
+        )
+        # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
+        # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
+        before.require(loss)
+        with self._store.write() as connection:
+            self._store.lock(connection, account.id)
+            tables.balance(connection, account).require(loss)
+            number = tables.add_spend(connection, account.id, spend)
+        return Spend(self, account, number, spend.loss)
+
+    def statement(self, data: Dataset | str) -> Statement:
+        """Everything that was spent, what is left, and what it comes to in each view."""
+        self._require_ledger(data)
+        with self._store.read() as connection:
+            account = self._require(connection, data)
+            entries = tables.entries(connection, account.id)
+        return Statement.of(account, entries)
+
+    def account_of_release(self, release_id: str) -> Account | None:
+        """The account that a release was charged to, or None if this ledger does not know it."""
+        if not self._store.is_there():
+            return None
+        with self._store.read() as connection:
+            return tables.account_of_release(connection, release_id)
+
+    def backup(self, file: str | os.PathLike[str]) -> Path:
+        """Write a checked copy of the ledger to a file that is not there yet; ``restore_ledger`` brings it back."""
+        return backup(self._store, Path(file).expanduser().resolve())
+
+    def note_settled(self, spend: Spend, release_id: str | None) -> None:
+        """Record that the mechanism of a spend has run; ``spend.settle`` calls this."""
+        with self._store.write() as connection:
+            if not tables.settle(connection, spend.id, release_id, self._now()):
+                raise LedgerError(f"spend {spend.id} of {spend.account.name} is settled already.")
+
+    def note_saved(self, spend: Spend) -> None:
+        """Record that the release of a spend is in a file; ``spend.note_saved`` calls this."""
+        with self._store.write() as connection:
+            tables.note_saved(connection, spend.id, self._now())
+
+    # Finding the account
+
+    def _require_ledger(self, data: Dataset | str) -> None:
+        if not self._store.is_there():
+            raise self._unknown(data)
+
+    def _require(self, connection: Connection, data: Dataset | str) -> Account:
+        account = self._find(connection, data)
+        if account is None:
+            raise self._unknown(data)
+        return account
+
+    def _find(self, connection: Connection, data: Dataset | str) -> Account | None:
+        """By the fingerprints of the data and of what they were cut from; by name, if text was given."""
+        found = tables.accounts_of(connection, family_of(data))
+        if not found and isinstance(data, str):
+            return tables.account_named(connection, data)
+        if not found:
+            found = tables.accounts_of(connection, earlier_fingerprints(data))
+        if len(found) > 1:
+            raise LedgerError(
+                f"{name_of(data)} comes from the data of several accounts: {', '.join(a.name for a in found)}.",
+                remedy="One release is charged to one account: release from each of them by itself.",
+            )
+        return found[0] if found else None
+
+    def _unknown(self, data: Dataset | str) -> BudgetError:
+        return BudgetError(
+            f"{name_of(data)} has no account in {self._store.where}.",
+            remedy=Remedy(
+                'Open one with ledger.open(data, epsilon=…, delta=…, unit="user"); if its people have an account '
+                "already, ledger.link(data, account).",
+                cli="Open one with discreet ledger open DATA --epsilon … --delta … --ledger …; if its people have an "
+                "account already, discreet ledger link DATA ACCOUNT --ledger ….",
+            ),
+        )
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _check_view(view: str, limit: Amount) -> None:
+    if view not in VIEWS:
+        raise UsageError(f"there is no view {view!r}.", remedy=f"Views are {', '.join(VIEWS)}.")
+    if view != "basic" and not limit.delta:
+        raise UsageError(f"a limit on the view {view!r} needs a delta above 0.", remedy="Write for example 1e-6.")
+
+
+def _as_json(parameters: Mapping[str, Any] | None) -> str:
+    """Parameters as text; rationals and the like are written the way they print."""
+    try:
+        return json.dumps(dict(parameters or {}), default=str, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"these parameters cannot be written down: {error}.") from error
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user id without a name
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"

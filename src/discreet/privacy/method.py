@@ -1,0 +1,261 @@
+"""How a release is made: settings → plan → charge → sums over people → noise → release.
+
+Every count, top list, pair count, tagging release, query answer and released model is a ``Method``. The whole way of a
+release is ``Method._release`` below; a method fills in ``_plan`` and ``_rounds``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.charging import charged
+from discreet.privacy.forks import require_working_polars
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.losses import Loss
+from discreet.privacy.release import Release
+from discreet.privacy.units import Unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.ledger import Dataset, Ledger
+
+__all__ = ["Made", "Method", "Parts", "Plan", "Reads", "Round", "Rounds", "Sums", "run_rounds", "settings_as_json"]
+
+Sums = BoundedSums | BoundedGram
+Parts = Mapping[str, pl.DataFrame | NDArray[Any]]
+"""The tables and arrays of a release, by name."""
+
+
+class Mechanism(Protocol):
+    """Noise or a selection: works out its scale from the bounds of the sums, and spends its loss."""
+
+    @property
+    def loss(self) -> Loss: ...
+
+    def release(self, sums: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Round:
+    """One use of the budget: sums over people, and the mechanism that releases them.
+
+    Parameters
+    ----------
+    statistics
+        The sums of any group of people, from their records. Sums of disjoint groups add up to the sums of all
+        (``docs/proofs/bounding.md``), so this may be called for one part of the people after the other.
+    mechanism
+        What releases the sums. Several mechanisms release as many sums that are computed together.
+    """
+
+    statistics: Callable[[Any], Any]
+    mechanism: Mechanism | tuple[Mechanism, ...]
+
+    def released(self, parts: Sequence[Any], unit: Unit) -> Any:
+        """What the mechanisms make of the sums over all parts of the people."""
+        several = isinstance(self.mechanism, tuple)
+        mechanisms = self.mechanism if isinstance(self.mechanism, tuple) else (self.mechanism,)
+        computed = [self.statistics(part) if several else (self.statistics(part),) for part in parts]
+        totals: list[Sums] = [reduce(add, sums) for sums in zip(*computed, strict=True)]
+        for sums in totals:
+            if sums.unit != unit:
+                raise UsageError(f"the sums are bounded for {sums.unit}, and the guarantee is about {unit}.")
+        answers = tuple(mechanism.release(sums) for mechanism, sums in zip(mechanisms, totals, strict=True))
+        return answers if several else answers[0]
+
+
+Made = Parts | tuple[Parts, Mapping[str, Any]]
+"""The parts of a release, and optionally further public parameters that follow from what was released."""
+
+Rounds = Generator[Round, Any, Made]
+"""Yields rounds, is sent what each of them released, returns what the release is made of. It sees no record."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release will be, decided from public values alone.
+
+    Parameters
+    ----------
+    loss, basis, subject, unit, caps, not_covered, standing, joint
+        As in ``Guarantee``.
+    expected
+        Figures about the noise, JSON-able: for the estimate and the parameters of the release.
+    details
+        Further public parameters of the release, such as the contexts that are counted by.
+    public
+        The data without records, or whatever else public the method needs later.
+    """
+
+    loss: Loss
+    basis: str
+    subject: str
+    unit: Unit = field(default_factory=Unit)
+    caps: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
+    standing: Standing = Standing.PROVED
+    joint: bool = False
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    public: Any = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that the release will have."""
+        return Guarantee(**{one.name: getattr(self, one.name) for one in fields(Guarantee)})
+
+
+Reads = Literal["sums", "local", "answers", "records"]
+
+
+class Method(ABC):
+    """One way to release something: a dataclass of settings.
+
+    ``_plan`` reads nothing of the records and finds every mistake: it runs before the ledger is charged. ``_rounds``
+    runs after the charge and sees only what was released; records are read by the ``statistics`` of its rounds alone.
+
+    Attributes
+    ----------
+    name : str
+        The name of the method, as on the command line.
+    kind : str
+        What is released: "item-counts", "query-answers" … For a model its name.
+    reads : str
+        How records are used. "sums": sums over people in rounds. Otherwise the method overrides ``_draw``: "local"
+        (each person's records are randomized by themselves), "answers" (one answer at a time), "records" (in another
+        way, as some published methods do).
+    is_model : bool
+        Whether a recommender is built from the release.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    reads: ClassVar[Reads] = "sums"
+    is_model: ClassVar[bool] = False
+
+    # What a method fills in
+
+    def _plan(self, public: Any) -> Plan:
+        """Decide everything that can be decided from public values, and refuse wrong settings and unsuitable data."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _plan")
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        """Ask for sums round by round, and make the parts of the release from the answers."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither _rounds nor _draw")
+
+    def _prepare(self, data: Any, plan: Plan) -> Any:
+        """What the statistics are computed from: each person's records, chosen and bounded for this person alone."""
+        return data
+
+    def _draw(self, data: Any, plan: Plan) -> Made:
+        """What the release is made of. Overridden by methods that do not release sums over people."""
+        return run_rounds(self._rounds(plan), [self._prepare(data, plan)], plan.unit)
+
+    def _public(self, data: Any) -> Any:
+        """What the plan may look at: the public lists without any record."""
+        require_working_polars()  # in a forked process polars would hang
+        return data.emptied()
+
+    # What everybody calls
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The settings, which are public; JSON-able."""
+        return settings_as_json(self)
+
+    def plan(self, data: Any) -> Plan:
+        """What a release will be and guarantee. Reads no record, spends nothing."""
+        return self._plan(self._public(data))
+
+    def estimate(self, data: Any) -> dict[str, Any]:
+        """What to expect of a release. Reads no record, spends nothing."""
+        return self._estimate(self.plan(data))
+
+    def release(self, data: Any, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Release:
+        """Charge the ledger, draw the noise, return the release.
+
+        Parameters
+        ----------
+        data
+            The records.
+        ledger
+            Where the loss is charged before anything is drawn.
+        allow_refuted
+            Run a published method whose guarantee is known not to hold.
+        """
+        return self._release(data, self.plan(data), ledger=ledger, allow_refuted=allow_refuted)
+
+    def _release(self, data: Dataset, plan: Plan, *, ledger: Ledger | None, allow_refuted: bool = False) -> Release:
+        settings = {**self._described(), **plan.details}
+        with charged(
+            ledger, data, plan.guarantee, mechanism=self.name, parameters=settings, allow_refuted=allow_refuted
+        ) as charge:
+            made = self._draw(data, plan)
+            parts, found = made if isinstance(made, tuple) else (made, {})
+            release = Release(
+                kind=self.kind,
+                guarantee=plan.guarantee,
+                mechanism=self.name,
+                parameters={**settings, **plan.expected, **found},
+                parts=parts,
+                dataset=data.name,
+                model=self.is_model,
+            )
+            charge.settle(release.id)
+        return release
+
+    def _estimate(self, plan: Plan) -> dict[str, Any]:
+        return {
+            **self._described(),
+            "loss": str(plan.loss),
+            "standing": plan.standing.value,
+            **plan.details,
+            **plan.expected,
+        }
+
+    def _described(self) -> dict[str, Any]:
+        """What a release says about how it was made; a model is rebuilt from it."""
+        return self.parameters if self.is_model else {"method": self.name, **self.parameters}
+
+
+def run_rounds(rounds: Rounds, parts: Sequence[Any], unit: Unit) -> Made:
+    """Compute the sums of each part of the people, add them up, release them, round after round.
+
+    Parameters
+    ----------
+    parts
+        The people's data in disjoint groups; one group for all of them is the usual case.
+    unit
+        What the guarantee is about. Sums that are bounded for another unit are refused.
+    """
+    answer = None
+    while True:
+        try:
+            asked = rounds.send(answer)
+        except StopIteration as finished:
+            return finished.value
+        answer = asked.released(parts, unit)
+
+
+def settings_as_json(settings: Any) -> dict[str, Any]:
+    """The fields of a dataclass; fractions and units as text, tuples as lists."""
+
+    def as_json(value: Any) -> Any:
+        if isinstance(value, Fraction):
+            return str(value)
+        if isinstance(value, Unit):
+            return value.code
+        return list(value) if isinstance(value, tuple) else value
+
+    return {one.name: as_json(getattr(settings, one.name)) for one in fields(settings) if one.init}

@@ -1,0 +1,1 @@
+"""PriTop, as published and refuted."""

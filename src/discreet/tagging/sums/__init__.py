@@ -1,0 +1,1 @@
+"""Sums about tags, with what one user, one post or one assignment can change."""

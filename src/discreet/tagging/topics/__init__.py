@@ -1,0 +1,1 @@
+"""Topics of tags: latent Dirichlet allocation, and topics that are released."""

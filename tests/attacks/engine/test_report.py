@@ -1,0 +1,130 @@
+"""The report: a sentence, a table, JSON, and a page."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from discreet.attacks import audit
+from discreet.attacks.engine.curves import roc_picture
+from discreet.errors import ReleaseError
+from discreet.neighbors import PrivateItemKNN
+
+
+@pytest.fixture
+def refuted(films, noisy_users, fixed_bits):
+    return audit(noisy_users(spent=Fraction(20)), films, attacks="canary,sybil", runs=20, processes=1)
+
+
+def test_it_is_printed_with_its_table(refuted) -> None:
+    text = str(refuted)
+    assert text.startswith("noisy-users: REFUTED: at least ")
+    assert "canary  white box" in text
+    assert text.splitlines()[-1] == "not played: sybil (the model shows no predictions)"
+    assert text.count("\n") == 5
+
+
+def test_json_holds_everything(refuted) -> None:
+    plain = json.loads(json.dumps(refuted.to_json(), allow_nan=False))
+    assert plain["refuted"]
+    assert plain["scores"][0]["epsilon_lower"] == refuted["canary"].proved.epsilon > 1
+    assert plain["scores"][0]["epsilon_ceiling"] == pytest.approx(3.05, abs=0.01)
+    assert plain["skipped"] == {"sybil": "the model shows no predictions"}
+    assert plain["attacked"] == ["white box"]
+    assert plain["not_tested"] == {}
+    assert plain["guarantee"]["sentence"].startswith("PROVED: ")
+
+
+def test_the_page_is_one_file_with_curves_and_areas(refuted, tmp_path) -> None:
+    page = refuted.save(tmp_path / "audit.html").read_text()
+    assert "<h1>Audit of noisy-users</h1>" in page
+    assert "verdict bad" in page
+    assert "<polygon" in page
+    assert "<polyline" in page
+    for outside in ("<script", "http://", "https://", "src="):
+        assert outside not in page
+
+
+def test_curves_are_drawn_for_every_kind_of_claim(films, fixed_bits) -> None:
+    report = audit(PrivateItemKNN(epsilon=1), films, attacks="canary,canary-predictions", runs=2, processes=1)
+    for score in report.scores:
+        picture = ElementTree.fromstring(roc_picture(score))
+        assert [part.tag for part in picture][:2] == ["polygon", "rect"]
+
+
+def test_unknown_games_and_places(refuted, tmp_path) -> None:
+    with pytest.raises(KeyError):
+        _ = refuted["sybil"]
+    (tmp_path / "file").touch()
+    with pytest.raises(ReleaseError, match="cannot write"):
+        refuted.save(tmp_path / "file" / "audit.html")
+
+
+def test_only_a_page_of_discreet_is_replaced(refuted, tmp_path) -> None:
+    page = refuted.save(tmp_path / "audit.html")
+    with pytest.raises(ReleaseError, match="already"):
+        refuted.save(page)
+    assert refuted.save(page, overwrite=True) == page
+    (tmp_path / "mine.html").write_text("<html></html>")
+    with pytest.raises(ReleaseError, match="not a page of discreet"):
+        refuted.save(tmp_path / "mine.html", overwrite=True)
+
+
+class Constant:
+    """Recommends the same to everybody, whatever the records are."""
+
+    def fit(self, data) -> None:
+        self.items = data.items.ids()
+
+    def recommend(self, users, n=10):
+        items = self.items[:n]
+        return pl.DataFrame({"item_id": items, "score": [float(-place) for place in range(len(items))]})
+
+    def predict(self, pairs):
+        return pl.DataFrame({"score": [3.0 for _ in pairs]})
+
+
+@pytest.fixture
+def from_outside(films, noisy_users):
+    claim = noisy_users().release(films).guarantee
+    return audit(Constant(), films, attacks="canary,canary-recommendations", runs=10, claim=claim, processes=1)
+
+
+def test_what_was_not_seen_is_never_plainly_consistent(from_outside) -> None:
+    assert from_outside["canary-recommendations"].verdict == "consistent"
+    assert from_outside.verdict.startswith("consistent with ε = 1 as far as recommendations show: ")
+    assert from_outside.verdict.endswith(
+        "Attacked: recommendations; white box not tested: give the model a `release_`; "
+        "predictions not tested: choose attacks that look at them"
+    )
+    assert from_outside.not_tested == {
+        "white box": "give the model a `release_`",
+        "predictions": "choose attacks that look at them",
+    }
+
+
+def test_attacks_that_were_not_played_are_printed_with_the_reason(films, noisy_users) -> None:
+    claim = noisy_users().release(films).guarantee
+    listed = "canary,one-item,canary-similar-items,canary-recommendations"
+    text = str(audit(Constant(), films, attacks=listed, runs=2, claim=claim, processes=1))
+    assert text.splitlines()[-2:] == [
+        "not played: canary, one-item (the model has no `release_`)",
+        "not played: canary-similar-items (the model shows no similar items)",
+    ]
+
+
+def test_the_page_says_what_was_not_seen(from_outside) -> None:
+    page = from_outside.html()
+    assert "as far as recommendations show" in page
+    assert "<td>white box</td><td>give the model a `release_`</td>" in page
+    assert "<td>canary</td><td>the model has no `release_`</td>" in page
+
+
+def test_a_release_that_was_seen_is_not_said_to_be_missing(films, noisy_users) -> None:
+    report = audit(noisy_users(), films, attacks="canary", runs=30, processes=1)
+    assert report.verdict.startswith("consistent with ε = 1: ")
+    assert report.verdict.endswith("Attacked: white box")

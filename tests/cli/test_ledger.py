@@ -1,0 +1,136 @@
+"""The ledger on the command line: copies, and charges for which nothing was saved."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import main
+from discreet.privacy import Ledger, Release
+
+LEDGER = ("--ledger", "budget.db")
+COUNT = ("count", "films.parquet", "--epsilon", "1/2", *LEDGER)
+
+
+@pytest.fixture
+def opened(run, films: Path) -> Path:
+    assert run("ledger", "open", "films.parquet", "--epsilon", "2", *LEDGER).returncode == 0
+    return films.with_name("budget.db")
+
+
+def test_backup_and_restore(run, opened: Path) -> None:
+    assert run("ledger", "backup", "monday.backup", *LEDGER).returncode == 0
+    assert run(*COUNT, "--out", "counts").returncode == 0
+    refused = run("ledger", "restore", "monday.backup", *LEDGER)
+    assert refused.returncode == 1
+    for said in ("1 entry", "ε = 0.5", "films #1", "--forget"):
+        assert said in refused.stderr
+    done = run("ledger", "restore", "monday.backup", *LEDGER, "--forget")
+    assert done.returncode == 0
+    assert "films #1" in done.stdout
+    assert "budget.db.replaced-" in done.stderr
+    assert Ledger(opened).statement("films").left.epsilon == 2
+    again = run("ledger", "restore", "monday.backup", *LEDGER, "--json")
+    assert json.loads(again.stdout)["entries"] == []
+
+
+def test_a_ledger_that_lost_its_head_is_refused_with_the_way_out(run, opened: Path) -> None:
+    opened.with_name("budget.db.head").unlink()
+    refused = run("ledger", "show", *LEDGER)
+    assert refused.returncode == 1
+    assert f"discreet ledger restore {opened} --ledger {opened} --forget" in refused.stderr
+    assert run("ledger", "restore", "budget.db", *LEDGER, "--forget").returncode == 0
+    assert run("ledger", "show", *LEDGER).returncode == 0
+
+
+def test_a_saved_release_is_recorded_as_saved(run, opened: Path) -> None:
+    assert run(*COUNT, "--out", "counts").returncode == 0
+    (entry,) = Ledger(opened).statement("films").entries
+    assert (entry.outcome, entry.saved_at is None) == ("settled", False)
+    assert "unsaved" not in run("ledger", "statement", "films", *LEDGER).stdout
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_after_the_charge_it_names_the_entry(run, opened: Path, how: signal.Signals) -> None:
+    """The signal comes when the release is about to be saved."""
+    code = (
+        "import os\nfrom discreet.cli import main\nfrom discreet.privacy import Release\n"
+        f"Release.save = lambda *_, **__: os.kill(os.getpid(), {int(how)})\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *COUNT, "--out", "counts"],
+        cwd=opened.parent, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "interrupted" in done.stderr
+    assert "No release was saved for entry 1 of films (ε = 0.5)" in done.stderr
+    assert "Traceback" not in done.stderr
+    statement = run("ledger", "statement", "films", *LEDGER).stdout
+    assert "settled, not saved" in statement
+    assert "unsaved   entry 1: charged, and no saved release is known" in statement
+    assert sorted(path.name for path in opened.parent.iterdir()) == ["budget.db", "budget.db.head", "films.parquet"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES])
+@pytest.mark.parametrize("room", ["beside the ledger", "in the folder for temporary files", "nowhere"])
+def test_when_the_disk_fails_the_release_is_kept_where_there_is_room(
+    opened: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], room: str, code: int
+) -> None:
+    (opened.parent / "full").mkdir()
+    (opened.parent / "temporary").mkdir()
+    closed = {
+        "beside the ledger": ["full"],
+        "in the folder for temporary files": ["full", "."],
+        "nowhere": ["full", ".", "temporary"],
+    }[room]
+    write = Release._manifest
+
+    def fail(self: Release, described: object) -> object:
+        raise OSError(code, os.strerror(code))
+
+    save = Release.save
+
+    def on_a_full_disk(self: Release, folder: str | Path, **options: bool) -> Path:
+        # A kept release stands in a folder of its own; the target itself does not.
+        places = [(opened.parent / name).resolve() for name in closed]
+        here = Path(folder).absolute()
+        monkeypatch.setattr(Release, "_manifest", fail if {here.parent, here.parent.parent} & set(places) else write)
+        try:
+            return save(self, folder, **options)
+        finally:
+            monkeypatch.setattr(Release, "_manifest", write)
+
+    monkeypatch.chdir(opened.parent)
+    monkeypatch.setattr("discreet.privacy.charging._CHARGES", deque())
+    monkeypatch.setattr(Release, "save", on_a_full_disk)
+    monkeypatch.setattr("tempfile.tempdir", str(opened.parent / "temporary"))
+    monkeypatch.setenv("HOME", str(opened.parent / "full"))
+    monkeypatch.setattr(sys, "argv", ["discreet", *COUNT, "--out", "full/counts"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr().err
+    assert stopped.value.code == 1
+    assert os.strerror(code) in said
+    assert list((opened.parent / "full").iterdir()) == []
+    kept = [path for path in opened.parent.rglob("counts") if path.is_dir()]
+    (entry,) = Ledger(opened).statement("films").entries
+    if room == "nowhere":
+        assert kept == []
+        assert "No release was saved for entry" in said
+        assert entry.outcome == "settled, not saved"
+        return
+    (folder,) = kept
+    assert str(folder) in said.replace("\n", "")
+    assert folder.parent.parent == (opened.parent if room == "beside the ledger" else opened.parent / "temporary")
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+    assert Release.load(folder).id == entry.release
+    assert entry.outcome == "settled"

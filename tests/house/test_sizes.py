@@ -1,0 +1,49 @@
+"""How large the source is: lines, files, public names. The limits go down as the redesign proceeds."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+
+MOST_LINES = 73_000
+"""Of the whole source; 60,000 when the redesign is done."""
+
+MOST_LINES_OF_A_FILE = 400
+
+LARGE: set[str] = set()
+"""Files that are larger. Remove what is no longer; nothing may be added."""
+
+MOST_TOP_LEVEL_NAMES = 32
+MOST_PACKAGE_NAMES = 200
+"""In the ``__all__`` of all packages together."""
+
+LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
+
+
+def test_no_file_is_too_long() -> None:
+    large = {file for file, lines in LINES.items() if lines > MOST_LINES_OF_A_FILE}
+    assert not large - LARGE, "these files are too long: split them by subject"
+    assert not LARGE - large, "these files are no longer too long (good): remove them from LARGE"
+
+
+def test_the_source_does_not_grow() -> None:
+    assert sum(LINES.values()) <= MOST_LINES
+
+
+def test_there_are_few_public_names() -> None:
+    assert len(discreet.__all__) <= MOST_TOP_LEVEL_NAMES
+    packages = {path.parent.name: exported(path) for path in SOURCE.glob("*/__init__.py")}
+    together = sum(len(names) for names in packages.values())
+    assert together <= MOST_PACKAGE_NAMES, {name: len(names) for name, names in packages.items()}
+
+
+def exported(path: Path) -> list[str]:
+    """The names in the ``__all__`` of a file."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            return ast.literal_eval(node.value)
+    return []

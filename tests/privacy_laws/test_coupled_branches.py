@@ -1,0 +1,76 @@
+"""The coupled run on branches and settings that small datasets do not reach by themselves.
+
+What decides about a branch is public or released, so a test may set it: tastes and factors are learned from a handful
+of people here, where the models would rank by popularity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from unittest import mock
+
+import pytest
+from tests.privacy_laws.test_coupled_runs import USER, Case, count, model, other, queries, tags
+from tests.privacy_laws.test_coupled_runs import (
+    test_a_neighboring_dataset_changes_nothing_but_what_is_paid_for as check,
+)
+
+from discreet.counting import TopItems
+from discreet.factors import private_ratings, taste_plan
+from discreet.privacy.units import Unit
+from discreet.testing.neighboring import NeighboringPair, interaction_pairs
+
+
+def dated() -> Iterator[NeighboringPair]:
+    return interaction_pairs(USER, rated=False, context=True)
+
+
+LEARNED = [
+    model("private-recommender", head=4),
+    model("private-recommender", rated=False, epsilon=8),
+    model("private-ratings"),
+    model("private-ratings", epsilon=8),
+]
+
+SETTINGS = [
+    count("hybrid", epsilon=1, cap=2, delta="1e-6"),
+    count("hybrid", epsilon=1, cap=2, delta="1e-6", contexts=("weekday",), repeats=True),
+    count("dft", epsilon=1, cap=2, delta="1e-6"),
+    *[
+        other(
+            "top-items",
+            lambda data, ledger, s=settings: TopItems(**s).release(data, contexts=("weekday",), ledger=ledger),
+            dated,
+            label=f"weekday {settings}",
+        )
+        for settings in (
+            {"k": 2, "epsilon": 1, "count_share": "1/2", "count_cap": 1},
+            {"k": 2, "epsilon": 1, "delta": "1e-6", "count_share": "1/2"},
+            {"k": 2, "epsilon": 1, "one_context_each": True},
+        )
+    ],
+    tags("ptr-j", epsilon=1, delta="1e-6", gram_share="1/4"),
+    tags("ptr-j", epsilon=1, delta=0, gram_share="1/4", resources=0),
+    tags("ptr-t", Unit("record", "value"), epsilon=2, delta="1e-6", popularity_share="1/2"),
+    queries("pmw", epsilon=20, delta="1e-6", updates=3),
+    queries("mwem", epsilon=1, delta="1e-6", rounds=3),
+    queries("shrunk-histogram", epsilon=4, delta="1e-6"),
+    queries("strategy", epsilon=1, delta="1e-6", household=True),
+]
+
+
+@pytest.mark.parametrize("case", LEARNED, ids=str)
+def test_tastes_and_factors(case: Case) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(taste_plan, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(private_ratings, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(private_ratings, "LEAST_RATINGS", 0))
+        fitted = case.run(next(case.pairs()).first, None)["model"]
+        assert {"tastes", "residuals"} & set(fitted.release_.parts)
+        check(case)
+
+
+@pytest.mark.parametrize("case", SETTINGS, ids=str)
+def test_other_settings(case: Case) -> None:
+    check(case)
