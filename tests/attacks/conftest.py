@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,6 +48,33 @@ class NoisyUsers:
 @pytest.fixture
 def noisy_users() -> Callable[..., NoisyUsers]:
     return NoisyUsers
+
+
+@pytest.fixture
+def fixed_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for models of other people: generators without a seed of their own start at fixed states.
+
+    The states are numbers that an audit takes for entropy and not for a seed that somebody chose.
+    """
+    states, seeded = itertools.count(2**100), np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=None: seeded(next(states) if seed is None else seed))
+
+
+class SlowTime:
+    """A clock that stands still until it is moved: what an audit does with its time does not depend on the machine."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def slow_time(monkeypatch: pytest.MonkeyPatch) -> SlowTime:
+    clock = SlowTime()
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    return clock
 
 
 @pytest.fixture(scope="session")

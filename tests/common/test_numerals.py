@@ -43,10 +43,10 @@ def test_what_is_not_a_number(text: str) -> None:
 
 @pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", Decimal("1e999999"), "1e401", "1e-301", 10**400])
 def test_numbers_that_nobody_means_take_no_time(number: str | Decimal | int) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(UsageError, match="too large or too small") as caught:
         as_fraction(number, "epsilon")
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
     assert len(str(caught.value)) < 200
     with pytest.raises(UsageError):
         RatingScale.of(f"1:{number}" if isinstance(number, str) else "1:1e999999999")

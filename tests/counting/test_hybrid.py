@@ -214,6 +214,6 @@ def test_a_million_records_are_weighed_at_once() -> None:
     cells = Cells(user, item[order], np.zeros(user.size, np.int32), 8000, 5000, (), may_repeat=True)
     popularity = rng.dirichlet(np.ones(5000))
     leaning_weights(cells, popularity, 30, gamma=1)
-    begin = time.perf_counter()
+    begin = time.process_time()
     leaning_weights(cells, popularity, 30, gamma=1)
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5

@@ -266,9 +266,9 @@ def test_more_than_there_are() -> None:
 
 def test_a_large_list_takes_seconds_at_most(fixed_bits: FixBits) -> None:
     scores = np.random.default_rng(1).integers(0, 2**20, 6040)
-    begin = time.perf_counter()
+    begin = time.process_time()
     chosen = draw_subset(scores, Fraction(11, 2**20), 50)
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     # The better ones are likelier: with weights from 1 to e^11 the mean of the chosen is far above 1/2.
     assert scores[chosen].mean() > 0.85 * 2**20
 
@@ -363,7 +363,7 @@ def test_rows_are_drawn_independently_and_in_parts(monkeypatch: pytest.MonkeyPat
 
 
 def test_ten_of_ten_thousand_take_milliseconds(fixed_bits: FixBits) -> None:
-    """2 ms on one core; the bound leaves room for a busy machine."""
+    """2 ms of its own time on one core."""
     scores = np.random.default_rng(1).integers(0, 2**20, (40, 10_000))
     subset_selection.draw_subsets(scores[:1], Fraction(9, 2**20), 10)
     begin = time.process_time()

@@ -52,7 +52,7 @@ def test_all_are_tried() -> None:
 
 
 @pytest.mark.parametrize("name", REFUTED_BY)
-def test_a_broken_recommender_is_refuted(films, name: str) -> None:
+def test_a_broken_recommender_is_refuted(films, fixed_noise, name: str) -> None:
     games, runs = REFUTED_BY[name]
     report = audit(
         BROKEN_RECOMMENDERS[name](), films, attacks=games, runs=runs, claim=claimed(), processes=1, seconds=None
@@ -60,21 +60,13 @@ def test_a_broken_recommender_is_refuted(films, name: str) -> None:
     assert {score.verdict for score in report.scores} == {"refuted"}
 
 
+@pytest.mark.parametrize("game", sorted({game for games, _ in REFUTED_BY.values() for game in games}))
 @pytest.mark.parametrize("name", CORRECT_RECOMMENDERS)
-def test_a_correct_recommender_is_not_refuted(films, name: str) -> None:
-    games = sorted({game for games, _ in REFUTED_BY.values() for game in games})
-    report = audit(
-        CORRECT_RECOMMENDERS[name](),
-        films,
-        attacks=games,
-        runs=20,
-        claim=claimed(),
-        confidence=0.9999,
-        processes=1,
-        seconds=None,
-    )
-    assert len(report.scores) == len(games)
-    assert not report.refuted
+def test_a_correct_recommender_is_not_refuted(films, fixed_noise, name: str, game: str) -> None:
+    """One game at a time: the order of several goes by how long they take, and so would the noise that each meets."""
+    model, options = CORRECT_RECOMMENDERS[name](), {"confidence": 0.9999, "processes": 1, "seconds": None}
+    report = audit(model, films, attacks=game, runs=20, claim=claimed(), **options)
+    assert report[game].verdict in ("consistent", "inconclusive")
 
 
 def test_the_release_of_other_people_is_a_white_box(films) -> None:
@@ -85,7 +77,7 @@ def test_the_release_of_other_people_is_a_white_box(films) -> None:
     assert "as far as" not in report.verdict
 
 
-def test_noise_is_taken_from_a_mean_of_answers(films) -> None:
+def test_noise_is_taken_from_a_mean_of_answers(films, fixed_noise) -> None:
     pair = ASK_AGAIN_PREDICTIONS.datasets(Target.of(FreshNoise(), films), films, np.random.default_rng(0))
     model = Target.of(FreshNoise(), films)
     one = [model.fit(pair.without).model.predict([("observer", "i0")])["score"].item() for _ in range(60)]
@@ -121,7 +113,7 @@ def test_the_question_is_about_what_is_promised(films) -> None:
     assert str(game.obstacle(target, films)).startswith("the guarantee is about one record")
 
 
-def test_shared_noise_is_gone_from_a_difference(films) -> None:
+def test_shared_noise_is_gone_from_a_difference(films, fixed_noise) -> None:
     game, target = ACROSS_VIEWS, Target.of(SharedNoise(), films)
     pair = game.datasets(target, films, np.random.default_rng(0))
     items = pair.without.n_items
@@ -149,7 +141,7 @@ def test_clipping_is_looked_for_with_more_records_than_any_cap(films) -> None:
     assert pair.records == pair.with_.records_per_user.max() > 200
 
 
-def test_noise_has_the_scale_that_is_needed() -> None:
+def test_noise_has_the_scale_that_is_needed(fixed_noise) -> None:
     data = dc.Interactions([("a", "x", 5)], items=[f"x{i}" for i in range(20_000)] + ["x"], scale="1:5")
     for model in (NoisyPopularity(), FloatNoise()):
         noise = model.fit(data).occurrences_[:-1]
@@ -177,7 +169,7 @@ def test_randomized_response_has_its_law() -> None:
     assert shares == pytest.approx([other, other, other, np.e * other, other], abs=0.01)
 
 
-def test_values_are_protected_where_every_rating_is_randomized_and_presence_is_not(films) -> None:
+def test_values_are_protected_where_every_rating_is_randomized_and_presence_is_not(films, fixed_noise) -> None:
     games = ["attribute-predictions", "rating-predictions"]
     for unit, verdicts in (
         (Unit("record", "value"), ["consistent", "no claim"]),
@@ -189,7 +181,7 @@ def test_values_are_protected_where_every_rating_is_randomized_and_presence_is_n
         assert [report[game].verdict for game in games] == verdicts
 
 
-def test_ratings_that_are_used_seldom_are_used_as_they_are(films) -> None:
+def test_ratings_that_are_used_seldom_are_used_as_they_are(films, fixed_noise) -> None:
     game = "attribute-predictions"
     report = audit(
         ReuseKNN(), films, attacks=game, runs=25, claim=claimed(Unit("record", "value")), processes=1, seconds=None
@@ -198,7 +190,7 @@ def test_ratings_that_are_used_seldom_are_used_as_they_are(films) -> None:
     assert (report[game].hits, report[game].false_alarms) == (report[game].runs_present, 0)
 
 
-def test_people_above_the_threshold_are_randomized(films) -> None:
+def test_people_above_the_threshold_are_randomized(films, fixed_noise) -> None:
     lax, strict = (ReuseKNN(epsilon=0.01, threshold=threshold).fit(films) for threshold in (10**9, 0))
     exact = np.zeros_like(lax.ratings_)
     exact[films.user, films.item] = films.rating

@@ -164,7 +164,9 @@ def test_worlds_differ_in_what_they_say(name: str, homes: Table) -> None:
         (CIM(epsilon=1, update="corrected"), "household", "group", 100),
     ],
 )
-def test_published_answers_are_refuted(method: QueryMethod, game: str, coupling: str, runs: int, homes: Table) -> None:
+def test_published_answers_are_refuted(
+    method: QueryMethod, game: str, coupling: str, runs: int, homes: Table, fixed_bits
+) -> None:
     """The attacker is always right in the games of 100 runs, and in 6 of 10 runs with hardly an alarm in the others."""
     effort = attack(game).effort  # type: ignore[attr-defined]
     asked = Asked(method, coupling=coupling)
@@ -173,7 +175,7 @@ def test_published_answers_are_refuted(method: QueryMethod, game: str, coupling:
 
 
 @pytest.mark.parametrize("name", [name for name in names("answers") if name not in REFUTED])
-def test_proved_answers_are_played_and_stand(name: str, homes: Table) -> None:
+def test_proved_answers_are_played_and_stand(name: str, homes: Table, fixed_bits) -> None:
     asked = Asked(create(name, "answers", epsilon=1), queries=5)
     report = audit(asked, homes, runs=3, confidence=1 - 1e-7, seconds=None, processes=1)
     assert not report.refuted, str(report)
@@ -182,7 +184,7 @@ def test_proved_answers_are_played_and_stand(name: str, homes: Table) -> None:
     assert report.skipped == {"correlated-rows": "the coupling is not computed from the rows"}
 
 
-def test_an_attacker_is_not_blind(homes: Table) -> None:
+def test_an_attacker_is_not_blind(homes: Table, fixed_bits) -> None:
     """One answer with Laplace noise for ε = 2, which a row moves as far as it may: 500 runs count, in each world.
 
     The best rules tell e² against 1; with an error of 1e-7, which makes intervals wide, a good half of it is left.

@@ -126,7 +126,7 @@ def test_worlds_are_neighbors_and_share_their_public_lists(name: str, tags: TagA
 # Verdicts
 
 
-def test_pritop_is_refuted(tags: TagAssignments) -> None:
+def test_pritop_is_refuted(tags: TagAssignments, fixed_bits) -> None:
     """A tag or a link of the triple comes out in 19 of 20 runs, and hardly ever without it.
 
     It takes 17 failures in 40 runs that count to pass: less than once in 10⁹.
@@ -139,7 +139,7 @@ def test_pritop_is_refuted(tags: TagAssignments) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in names("tags") if name != "pritop"])
-def test_proved_releases_are_played_and_stand(name: str, tags: TagAssignments) -> None:
+def test_proved_releases_are_played_and_stand(name: str, tags: TagAssignments, fixed_bits) -> None:
     """So few runs that the ceiling is near the claim; what is tested is that every game works."""
     report = audit(made(name), tags, runs=4, confidence=1 - 1e-7, seconds=None, processes=1)
     assert not report.refuted, str(report)

@@ -114,7 +114,7 @@ def audit(
     _check(runs, confidence, seconds, seed, cap)
     if not isinstance(data, Dataset) or len(data) == 0:
         raise UsageError("an audit needs records of the kind that the model is made for.")
-    clock, kept = Clock(seconds), None if folder is None else Path(folder)
+    clock, kept = Clock(seconds, time.monotonic()), None if folder is None else Path(folder)
     listed = attacks_of(attacks, type(data))
     target = Target.of(model, data, claim=as_guarantee(claim, unit), cap=cap, folder=kept)
     if kept is not None:

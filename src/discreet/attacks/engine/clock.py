@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["Clock"]
 
@@ -30,7 +30,7 @@ class Clock:
     """
 
     seconds: float | None
-    begun: float = field(default_factory=time.monotonic)
+    begun: float
 
     def at(self, share: float) -> float:
         """The time when a share of the seconds is spent; less than ``SHORTEST`` seconds are not enough for anything."""
