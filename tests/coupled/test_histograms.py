@@ -27,8 +27,7 @@ from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.losses import Concentrated, Pure
-from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
-from discreet.privacy.normal import NormalMechanism
+from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism, NormalMechanism
 
 METHODS = [HistogramRelease, ShrunkHistogram, TreeMarginals]
 

@@ -15,7 +15,7 @@ from discreet.privacy import entropy, rounded_gaussian
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import mu_for, rho_for
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.mechanisms import NormalMechanism
 from discreet.privacy.units import Unit
 from discreet.privacy.weighing import sum_rows
 from discreet.testing.laws import fits_law
@@ -90,7 +90,7 @@ def test_it_needs_less_noise_than_concentrated_privacy() -> None:
 def test_a_matrix_comes_back_symmetric_with_less_noise_off_its_diagonal() -> None:
     matrix = np.triu(np.full((60, 60), 7, dtype=np.int64))
     gram = BoundedGram((matrix,), Fraction(1, 2), Fraction(400), Unit(), ())
-    released = NormalGramMechanism(Fraction(1, 4)).release(gram)[0]
+    released = NormalMechanism(Fraction(1, 4)).release(gram)[0]
     assert np.array_equal(released, released.T)
     noise = released - 3.5
     assert noise[np.triu_indices(60, 1)].std() == pytest.approx(20 / math.sqrt(2), rel=0.1)
@@ -100,12 +100,12 @@ def test_a_matrix_comes_back_symmetric_with_less_noise_off_its_diagonal() -> Non
 def test_the_budget_of_a_matrix_is_checked_before(fixed_bits: Callable[[int], None]) -> None:
     gram = BoundedGram((np.zeros((2, 2), dtype=np.int64),), Fraction(1), Fraction(2**120), Unit(), ())
     with pytest.raises(UsageError):
-        NormalGramMechanism(Fraction(1, 2**20)).check(gram)
+        NormalMechanism(Fraction(1, 2**20)).check(gram)
 
 
 def test_an_exchanged_contribution_takes_twice_the_noise() -> None:
     matrices = (np.zeros((2, 2), dtype=np.int64),)
-    mechanism = NormalGramMechanism(Fraction(1, 4))
+    mechanism = NormalMechanism(Fraction(1, 4))
     added = BoundedGram(matrices, Fraction(1), Fraction(10_000), Unit("user"), ())
     replaced = BoundedGram(matrices, Fraction(1), Fraction(10_000), Unit("user", "replace"), ())
     assert mechanism.standard_deviation(replaced) == pytest.approx(2 * mechanism.standard_deviation(added))

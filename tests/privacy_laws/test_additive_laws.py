@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.privacy.bounding import BoundedSums, cap_items, cap_records
+from discreet.privacy.bounding import cap_items, cap_records
 from discreet.privacy.losses import Concentrated
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.units import Unit
@@ -23,16 +24,16 @@ RHO = Fraction(1, 8)
 class TooLittleNoise(LaplaceMechanism):
     """A broken twin: nine tenths of the scale."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(9, 10)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
 @dataclass(frozen=True)
 class TooLittleGaussian(GaussianMechanism):
     """A broken twin: nine tenths of the scale."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(81, 100)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(81, 100)
 
 
 def weighed_pairs(repeats: bool):

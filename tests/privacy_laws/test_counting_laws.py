@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,8 +38,8 @@ Law = NDArray[np.float64]
 class TooLittleNoise(LaplaceMechanism):
     """A broken twin: nine tenths of the scale."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(9, 10)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
 # Tiny worlds

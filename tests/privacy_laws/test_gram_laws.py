@@ -14,7 +14,8 @@ from discreet.data import Interactions
 from discreet.models.item_gram import item_gram
 from discreet.models.item_statistics import ItemStatistics, item_statistics_sums
 from discreet.privacy import draws
-from discreet.privacy.gram import BoundedGram, GramMechanism
+from discreet.privacy.gram import BoundedGram
+from discreet.privacy.mechanisms import GaussianMechanism
 from discreet.privacy.units import Unit
 
 ITEMS = list("abc")
@@ -102,18 +103,15 @@ def test_symmetric_noise_keeps_rho_and_a_tenth_less_does_not(order: float, facto
     """All symmetric 2 × 2 contributions of squared length 4: the exact divergence is at most αρ, and attains it."""
     rho = Fraction(1, 8)
     worst = 0.0
-    mechanism = GramMechanism(rho)
+    mechanism = GaussianMechanism(rho)
     for a, b, c in itertools.product(range(-2, 3), repeat=3):
         if a * a + c * c + 2 * b * b > 4:
             continue
         gram = BoundedGram((np.zeros((2, 2), dtype=np.int64),), Fraction(1), Fraction(4), Unit(), ())
-        v = float(mechanism.variance(gram) * factor)
-        worst = max(
-            worst,
-            gaussian_divergence(b, v, order)
-            + gaussian_divergence(a, 2 * v, order)
-            + gaussian_divergence(c, 2 * v, order),
-        )
+        v = float(mechanism.parameter(gram, off_diagonal=True) * factor)
+        on = float(mechanism.parameter(gram) * factor)
+        spent = [gaussian_divergence(b, v, order), *(gaussian_divergence(x, on, order) for x in (a, c))]
+        worst = max(worst, sum(spent))
     assert (worst <= float(rho) * order + 1e-9) == holds
     assert worst >= 0.99 * float(rho) * order
 
@@ -128,14 +126,14 @@ def test_the_release_draws_the_stated_variances_over_the_whole_triangle(monkeypa
     monkeypatch.setitem(draws.SAMPLERS, "gaussian", draw)
     matrix = np.triu(np.arange(16, dtype=np.int64).reshape(4, 4))
     gram = BoundedGram((matrix,), Fraction(1, 4), Fraction(8), Unit(), ())
-    (noisy,) = GramMechanism(Fraction(1, 2)).release(gram)
+    (noisy,) = GaussianMechanism(Fraction(1, 2)).release(gram)
     assert asked == [((6,), Fraction(4)), ((4,), Fraction(8))]
     np.testing.assert_array_equal(noisy, (matrix + np.triu(matrix, 1).T) / 4)
 
 
 def test_replacement_asks_for_four_times_the_variance() -> None:
     matrix = np.zeros((2, 2), dtype=np.int64)
-    mechanism = GramMechanism(Fraction(1))
-    here = mechanism.variance(BoundedGram((matrix,), Fraction(1), Fraction(4), Unit(), ()))
-    there = mechanism.variance(BoundedGram((matrix,), Fraction(1), Fraction(4), Unit("user", "replace"), ()))
+    mechanism = GaussianMechanism(Fraction(1))
+    here = mechanism.parameter(BoundedGram((matrix,), Fraction(1), Fraction(4), Unit(), ()))
+    there = mechanism.parameter(BoundedGram((matrix,), Fraction(1), Fraction(4), Unit("user", "replace"), ()))
     assert there == 4 * here

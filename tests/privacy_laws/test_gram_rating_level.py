@@ -21,7 +21,7 @@ from discreet.models.item_gram import item_gram
 from discreet.models.item_statistics import ItemStatistics, Norm, item_statistics_sums
 from discreet.privacy import draws
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.gram import BoundedGram, GramMechanism, LaplaceGramMechanism
+from discreet.privacy.gram import BoundedGram
 from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
 from discreet.privacy.units import Unit
 from discreet.testing.laws import additive_log_ratio, additive_renyi
@@ -251,7 +251,7 @@ def changes_of_gram(unit: Unit, norm: Norm, stated: Unit) -> list[tuple[BoundedG
 def worst_of_gram(
     unit: Unit,
     norm: Norm,
-    mechanism: GramMechanism | LaplaceGramMechanism,
+    mechanism: GaussianMechanism | LaplaceMechanism,
     *,
     stated: Unit | None = None,
     order: float = 2,
@@ -260,9 +260,9 @@ def worst_of_gram(
     worst = 0.0
     for gram, moved in changes_of_gram(unit, norm, stated or unit):
         total = sum(
-            laplace_ratio(shift, twice * mechanism.scale(gram))
-            if isinstance(mechanism, LaplaceGramMechanism)
-            else gaussian_divergence(shift, twice * mechanism.variance(gram), order)
+            laplace_ratio(shift, mechanism.parameter(gram, off_diagonal=twice == 1))
+            if isinstance(mechanism, LaplaceMechanism)
+            else gaussian_divergence(shift, mechanism.parameter(gram, off_diagonal=twice == 1), order)
             for shift, twice in moved
         )
         worst = max(worst, total)
@@ -272,7 +272,7 @@ def worst_of_gram(
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize(("less", "holds"), [(Fraction(1), True), (Fraction(9, 10), False)])
 def test_gram_for_ratings_is_pure_in_all_tiny_worlds(less: Fraction, holds: bool) -> None:
-    worst = worst_of_gram(RATING, 1, LaplaceGramMechanism(1 / less))
+    worst = worst_of_gram(RATING, 1, LaplaceMechanism(1 / less))
     assert (worst <= 1 + 1e-9) == holds
 
 
@@ -281,20 +281,20 @@ def test_gram_for_ratings_is_pure_in_all_tiny_worlds(less: Fraction, holds: bool
 @pytest.mark.parametrize(("less", "holds"), [(Fraction(1), True), (Fraction(81, 100), False)])
 def test_gram_for_ratings_is_concentrated_in_all_tiny_worlds(order: float, less: Fraction, holds: bool) -> None:
     rho = Fraction(1, 8)
-    worst = worst_of_gram(RATING, 2, GramMechanism(rho / less), order=order)
+    worst = worst_of_gram(RATING, 2, GaussianMechanism(rho / less), order=order)
     assert (worst <= order * float(rho) + 1e-9) == holds
 
 
 @pytest.mark.usefixtures("coarse")
 def test_gram_for_users_is_pure_in_all_tiny_worlds() -> None:
-    worst = worst_of_gram(USER, 1, LaplaceGramMechanism(Fraction(1)))
+    worst = worst_of_gram(USER, 1, LaplaceMechanism(Fraction(1)))
     assert 0.7 < worst <= 1 + 1e-9
 
 
 @pytest.mark.usefixtures("coarse")
 def test_sums_for_users_are_not_good_enough_for_ratings() -> None:
     """The wrong twin: weights and centering of users, with one rating as the unit. The bound does not hold."""
-    assert worst_of_gram(RATING, 1, LaplaceGramMechanism(Fraction(1)), stated=USER) > 1.2
+    assert worst_of_gram(RATING, 1, LaplaceMechanism(Fraction(1)), stated=USER) > 1.2
 
 
 @pytest.mark.usefixtures("coarse")
@@ -323,7 +323,7 @@ def test_laplace_noise_is_drawn_over_the_whole_triangle_and_twice_on_the_diagona
     monkeypatch.setitem(draws.SAMPLERS, "laplace", draw)
     matrix = np.triu(np.arange(16, dtype=np.int64).reshape(4, 4))
     gram = BoundedGram((matrix, matrix), Fraction(1, 4), Fraction(8), Unit(), (), Fraction(12))
-    noisy = LaplaceGramMechanism(Fraction(1, 2)).release(gram)
+    noisy = LaplaceMechanism(Fraction(1, 2)).release(gram)
     assert asked == [((6,), Fraction(12)), ((4,), Fraction(24))] * 2
     np.testing.assert_array_equal(noisy[1], (matrix + np.triu(matrix, 1).T) / 4)
 
@@ -331,14 +331,15 @@ def test_laplace_noise_is_drawn_over_the_whole_triangle_and_twice_on_the_diagona
 def test_laplace_noise_follows_the_bound_it_is_given() -> None:
     matrix = np.zeros((2, 2), dtype=np.int64)
     gram = BoundedGram((matrix,), Fraction(1), Fraction(4), Unit(), (), Fraction(8))
-    mechanism = LaplaceGramMechanism(Fraction(2))
-    assert mechanism.scale(gram) == 2
+    mechanism = LaplaceMechanism(Fraction(2))
+    assert mechanism.parameter(gram) == 4
+    assert mechanism.parameter(gram, off_diagonal=True) == 2
     assert mechanism.loss.epsilon == 2
-    assert mechanism.scale(replace(gram, unit=Unit("user", "replace"))) == 4
+    assert mechanism.parameter(replace(gram, unit=Unit("user", "replace"))) == 8
     assert mechanism.standard_deviation(gram) == pytest.approx(2 * 2**0.5, rel=0.02)
     with pytest.raises(UsageError, match="absolute entries"):
-        mechanism.scale(replace(gram, l1=None))
+        mechanism.parameter(replace(gram, l1=None))
     with pytest.raises(UsageError, match="scales"):
-        LaplaceGramMechanism(Fraction(1, 2**60)).check(gram)
+        LaplaceMechanism(Fraction(1, 2**60)).check(gram)
     with pytest.raises(UsageError, match="variances"):
-        GramMechanism(Fraction(1, 2**120)).check(gram)
+        GaussianMechanism(Fraction(1, 2**120)).check(gram)

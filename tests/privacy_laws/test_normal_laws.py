@@ -9,7 +9,7 @@ import pytest
 
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import delta_of_mu
-from discreet.privacy.normal import NormalMechanism
+from discreet.privacy.mechanisms import NormalMechanism
 from discreet.privacy.units import Unit
 from discreet.testing.laws import smallest_delta
 

@@ -34,8 +34,7 @@ from discreet.pairs.private_cosine import _purchases, _unrated
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
-from discreet.privacy.mechanisms import LaplaceMechanism
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.units import Unit
 from discreet.testing.laws import additive_log_ratio
 
@@ -350,9 +349,10 @@ def buyers_of(people: World, unit: Unit) -> BoundedGram:
 
 def worst_of_buyers(unit: Unit, mu_squared: Fraction, used: Fraction) -> float:
     """μ² of one step, diagonal and the rest with their own noise."""
-    mechanism = NormalGramMechanism(used)
+    mechanism = NormalMechanism(used)
     found = Fraction(0)
-    on, off = mechanism.deviations(buyers_of(((5, 5, 5),), unit))
+    gram = buyers_of(((5, 5, 5),), unit)
+    on, off = mechanism.parameter(gram), mechanism.parameter(gram, off_diagonal=True)
     for one, two in pairs_of_worlds(unit):
         shift = np.triu(buyers_of(two, unit).matrices[0] - buyers_of(one, unit).matrices[0]).astype(object)
         diagonal = int((np.diag(shift) ** 2).sum())

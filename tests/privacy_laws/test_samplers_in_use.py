@@ -18,8 +18,7 @@ from discreet.data import Interactions
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, cap_items
 from discreet.privacy.discovery import StabilitySelection
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
-from discreet.privacy.normal import NormalMechanism
+from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism, NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism, PermuteAndFlip, noisy_order
 from discreet.privacy.threshold import AboveThreshold
 from discreet.privacy.units import Unit

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +27,7 @@ from discreet.data import Table, synthetic
 from discreet.models.registry import create
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import Concentrated, GaussianLoss, Pure
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
-from discreet.privacy.normal import NormalMechanism
+from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism, NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism, PermuteAndFlip
 from discreet.testing import additive_log_ratio, additive_renyi, max_log_ratio
 
@@ -40,16 +40,16 @@ SIZE = 4
 class TooLittleNoise(LaplaceMechanism):
     """A broken mechanism: nine tenths of the scale."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(9, 10)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
 @dataclass(frozen=True)
 class TooLittleGaussian(GaussianMechanism):
     """A broken mechanism: nine tenths of the deviation."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(81, 100)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(81, 100)
 
 
 @cache

@@ -15,10 +15,9 @@ from discreet.data.tags import TagAssignments
 from discreet.privacy import draws
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
-from discreet.privacy.gram import BoundedGram, LaplaceGramMechanism
+from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import GaussianLoss
-from discreet.privacy.mechanisms import LaplaceMechanism
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ, PTRS
 from discreet.tagging.sums.topics import TagTopics, resource_topics, size_counts, type_counts
@@ -148,7 +147,7 @@ def spent_by_users(budget: Budget, history: Triples, *, less: Fraction) -> Fract
     data = with_history(history, alone=True)
     order: Order = 1 if budget.is_pure else 2
     sums = (popularity(data, order, resources=True), links(data, [0, 1], order))
-    gram, noise = tag_gram(data, np.arange(3), order), budget.part(shares[1]).for_gram()
+    gram, noise = tag_gram(data, np.arange(3), order), budget.part(shares[1]).for_sums()
     total = 0.0
     for share, some in zip((shares[0], shares[2]), sums, strict=True):
         mechanism = budget.part(share).for_sums()
@@ -156,11 +155,7 @@ def spent_by_users(budget: Budget, history: Triples, *, less: Fraction) -> Fract
         total += norm(some.values, order) / float(parameter) ** order
     matrix = gram.matrices[0]
     on, above = matrix.diagonal(), matrix[np.triu_indices(3, 1)]
-    if isinstance(noise, NormalGramMechanism):
-        diagonal, off = noise.deviations(gram)
-    else:
-        assert isinstance(noise, LaplaceGramMechanism)
-        diagonal, off = 2 * noise.scale(gram), noise.scale(gram)
+    diagonal, off = noise.parameter(gram), noise.parameter(gram, off_diagonal=True)
     total += norm(on, order) / float(diagonal * less) ** order + norm(above, order) / float(off * less) ** order
     return total
 
@@ -248,7 +243,7 @@ def test_bounds_of_a_part_of_a_table_are_those_of_the_whole() -> None:
 
 def test_laplace_and_normal_gram_take_their_own_norms() -> None:
     gram = tag_gram(world(BASE), np.arange(3), 1)
-    assert isinstance(Budget(1).for_gram(), LaplaceGramMechanism)
-    assert LaplaceGramMechanism(Fraction(1)).scale(gram) == Fraction(2**20, 2)
+    assert isinstance(Budget(1).for_sums(), LaplaceMechanism)
+    assert LaplaceMechanism(Fraction(1)).parameter(gram, off_diagonal=True) == Fraction(2**20, 2)
     assert isinstance(gram, BoundedGram)
     assert NormalMechanism(Fraction(1)).parameter(popularity(world(BASE), 2, resources=False)) >= 2**20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,7 @@ from discreet.counting.hybrid import leaning_sums, leaning_weights
 from discreet.counting.levels import clipped, weighed
 from discreet.counting.popularity import smoothed
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.mechanisms import LaplaceMechanism
-from discreet.privacy.normal import NormalMechanism
+from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism
 from discreet.privacy.weighing import sums_within_l2, weights_within_l2
 from discreet.testing import additive_log_ratio, additive_renyi, max_log_ratio, neighboring_datasets
@@ -60,16 +60,16 @@ def leaning(cells: Cells, level: Level, popularity, *, norm: int, gamma: float =
 class TooLittleNoise(LaplaceMechanism):
     """A broken twin: nine tenths of the scale."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(9, 10)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
 @dataclass(frozen=True)
 class TooLittleVariance(NormalMechanism):
     """A broken twin: nine tenths of the standard deviation."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * Fraction(9, 10)
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
 LOOKS = [np.array(p, dtype=float) for p in itertools.product((-9.0, 0.5, 3.0, 40.0), repeat=2)]

@@ -107,7 +107,7 @@ def test_each_round_is_released_with_its_own_noise(
     data: TagAssignments, fixed_bits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many tables are drawn as were paid for, all with the noise of a share."""
-    from discreet.privacy.normal import NormalMechanism
+    from discreet.privacy.mechanisms import NormalMechanism
 
     seen, true = [], NormalMechanism.release
     monkeypatch.setattr(NormalMechanism, "release", lambda self, sums: seen.append(self) or true(self, sums))

@@ -125,7 +125,7 @@ class ItemPairs(Method):
         n_items, bounds = public.cells.n_items, self._bounds()
         if self.size > min(MOST_HEAD, n_items):
             raise UsageError(f"head must be between 2 and {min(MOST_HEAD, n_items):,} items, got {self.size:,}.")
-        self._pairs_budget.for_gram().check(bounds)
+        self._pairs_budget.for_sums().check(bounds)
         if isinstance(self.head, int):
             popularity = popularity_sums(public.cells, self.first, self._budget.norm)
             self._budget.part(self.first_share).for_sums().check(popularity)
@@ -137,7 +137,7 @@ class ItemPairs(Method):
             subject=f"noisy counts of users for all pairs of {self.size:,} out of {n_items:,} items",
             caps=bounds.caps,
             not_covered=not_covered(public.cells),
-            expected={"noise_sd": self._pairs_budget.for_gram().standard_deviation(bounds)},
+            expected={"noise_sd": self._pairs_budget.for_sums().standard_deviation(bounds)},
             public=public,
         )
 
@@ -155,7 +155,7 @@ class ItemPairs(Method):
             head = np.sort(plan.public.catalog.items.encode(list(self.head)).astype(np.int64))
         matrices = yield Round(
             lambda records: pair_sums(of_items(records, head), self.cap, norm=self._budget.norm),
-            self._pairs_budget.for_gram(),
+            self._pairs_budget.for_sums(),
         )
         return {**parts, "pairs": matrices[0], "items": catalog_table(plan.public.catalog, head)}
 

@@ -22,7 +22,6 @@ from discreet.factors.likes import liked_records, liked_rows, threshold_of
 from discreet.factors.statistics import popularity_sums
 from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
 from discreet.privacy.budget import Budget
-from discreet.privacy.gram import SymmetricMechanism
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
@@ -160,10 +159,10 @@ class DPALS(ReleasedModel):
         return Budget(self.epsilon, self.delta)
 
     @property
-    def _mechanisms(self) -> tuple[SymmetricMechanism, AdditiveMechanism, SymmetricMechanism]:
+    def _mechanisms(self) -> tuple[AdditiveMechanism, AdditiveMechanism, AdditiveMechanism]:
         """For the left sides, the right sides and everybody's sum, in each round."""
         each = self._budget.part((1 - FIRST_SHARE) / self.rounds)
-        return each.part(LEFT_SHARE).for_gram(), each.part(RIGHT_SHARE).for_sums(), each.part(WHOLE_SHARE).for_gram()
+        return each.part(LEFT_SHARE).for_sums(), each.part(RIGHT_SHARE).for_sums(), each.part(WHOLE_SHARE).for_sums()
 
     # The release
 

@@ -129,7 +129,7 @@ class PrivateRatings(ReleasedModel):
         if self._by_user:
             sums, first = popularity_sums(records), budget.part(WEIGHTS_SHARE).for_sums()
             # The largest noise of the parts is that on residuals; the others are within its range.
-            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_gram().check(gram_bounds())
+            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_sums().check(gram_bounds())
             caps, further, theorem = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps), (), 3
         else:
             sums, first = record_sums(records), budget.for_sums()
@@ -174,7 +174,7 @@ class PrivateRatings(ReleasedModel):
         if factors:
             offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"])
             head = raters.head(mu)
-            third = budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_gram()
+            third = budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_sums()
 
             def by_residual(records: Interactions) -> BoundedGram:
                 return unit_gram(records, head, residuals_of(records, offsets) * raters.known[records.item] ** -0.5)

@@ -141,7 +141,7 @@ class PrivateRecommender(ReleasedModel):
         first, second = self._shares
         sums, gram = popularity_sums(liked), gram_bounds()
         first.for_sums().check(sums)
-        second.for_gram().check(gram)
+        second.for_sums().check(gram)
         declared = () if self.users is None else ("the number of users, which was declared public",)
         return Plan(
             loss=self._budget.loss,
@@ -158,7 +158,7 @@ class PrivateRecommender(ReleasedModel):
             expected={
                 "noise_first": first.for_sums().standard_deviation(sums),
                 "noise_second": second.for_sums().standard_deviation(sums),
-                "noise_tastes": second.for_gram().spectral_deviation(gram),
+                "noise_tastes": second.for_sums().spectral_deviation(gram),
             },
             public=(public.items.series, columns if names else None, float(sums.step)),
         )
@@ -182,7 +182,7 @@ class PrivateRecommender(ReleasedModel):
         else:
             head, weights = tastes.head, tastes.weights[tastes.head]
             matrices = yield Round(
-                lambda liked: projected_gram(liked, head, weights, tastes.direction), second.for_gram()
+                lambda liked: projected_gram(liked, head, weights, tastes.direction), second.for_sums()
             )
             parts |= {"head": head, "tastes": matrices[0]}
         return parts

@@ -150,7 +150,7 @@ class PrivateItemKNN(ReleasedModel):
         choice = HeadChoice.of(self.head, public, self._budget, self.first_share, head_size)
         bounded = choice.bounded(public, self._cap)
         bounds = empty_gram(choice.most, rated=rated, **self._kind)
-        choice.rest.for_gram().check(bounds)
+        choice.rest.for_sums().check(bounds)
         return Plan(
             loss=self._budget.loss,
             unit=unit,
@@ -162,7 +162,7 @@ class PrivateItemKNN(ReleasedModel):
             details={"scale": str(public.scale) if rated else None},
             expected={
                 **choice.expected(bounded.records),
-                "noise_gram": choice.rest.for_gram().standard_deviation(bounds),
+                "noise_gram": choice.rest.for_sums().standard_deviation(bounds),
             },
             public=(choice, public),
         )
@@ -189,8 +189,8 @@ class PrivateItemKNN(ReleasedModel):
         def together(records: Interactions) -> BoundedGram:
             return item_gram(records, first, head, **self._kind)
 
-        matrices = yield Round(together, choice.rest.for_gram())
-        found = {"noise_gram": choice.rest.for_gram().standard_deviation(together(public))}
+        matrices = yield Round(together, choice.rest.for_sums())
+        found = {"noise_gram": choice.rest.for_sums().standard_deviation(together(public))}
         released = {
             **parts,
             "head": head,

@@ -121,7 +121,7 @@ class PrivateCosine(ReleasedModel):
         require_named_catalog(public, "common buyers")
         unit, choice = Unit.of(self.unit), HeadChoice.of(self.head, public, self._budget, self.first_share)
         bounded = choice.bounded(public, self.cap)
-        mechanism, bounds = choice.rest.for_gram(), empty_gram(choice.most, rated=False, **self._kind)
+        mechanism, bounds = choice.rest.for_sums(), empty_gram(choice.most, rated=False, **self._kind)
         mechanism.check(bounds)
         return Plan(
             loss=self._budget.loss,
@@ -154,8 +154,8 @@ class PrivateCosine(ReleasedModel):
         def together(bought: Interactions) -> BoundedGram:
             return item_gram(bought, _unrated(public.n_items), head, **self._kind)
 
-        found = {"noise_together": choice.rest.for_gram().standard_deviation(together(_purchases(public)))}
-        matrices = yield Round(together, choice.rest.for_gram())
+        found = {"noise_together": choice.rest.for_sums().standard_deviation(together(_purchases(public)))}
+        matrices = yield Round(together, choice.rest.for_sums())
         items = pl.DataFrame({"item_id": public.items.series})
         return {**parts, "head": head, "together": matrices[0], "items": items}, found
 

@@ -8,10 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 from discreet.errors import UsageError
-from discreet.privacy.gram import GramMechanism, LaplaceGramMechanism, SymmetricMechanism
 from discreet.privacy.losses import Concentrated, GaussianLoss, Loss, Pure, mu_for, rho_for
-from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism
-from discreet.privacy.normal import NormalGramMechanism, NormalMechanism
+from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism, NormalMechanism
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability
 from discreet.privacy.selection import PermuteAndFlip, TopK
 from discreet.privacy.units import Unit
@@ -99,16 +97,10 @@ class Budget:
     # What it pays for
 
     def for_sums(self) -> AdditiveMechanism:
-        """Noise on sums that spends all of it."""
+        """Noise on sums, or on symmetric matrices of sums, that spends all of it."""
         if self.is_pure:
             return LaplaceMechanism(self.amount)
         return GaussianMechanism(self.amount) if self.selects else NormalMechanism(self.amount)
-
-    def for_gram(self) -> SymmetricMechanism:
-        """Noise on symmetric matrices that spends all of it."""
-        if self.is_pure:
-            return LaplaceGramMechanism(self.amount)
-        return GramMechanism(self.amount) if self.selects else NormalGramMechanism(self.amount)
 
     def for_best(self) -> PermuteAndFlip | TopK:
         """The selection of the best candidate that spends all of it."""

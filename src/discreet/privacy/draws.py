@@ -18,16 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.losses import Concentrated, Loss
-from discreet.privacy.noise import discrete_gaussian, discrete_laplace
-from discreet.privacy.rounded_gaussian import rounded_gaussian
+from discreet.privacy.noise import check_scale, check_variance, discrete_gaussian, discrete_laplace
+from discreet.privacy.rounded_gaussian import check_deviation, rounded_gaussian
 
-__all__ = ["SAMPLERS", "Draw", "NoiseLaw", "Observer", "Spend", "noisy", "observed", "paid_from", "watched"]
+__all__ = ["CHECKS", "SAMPLERS", "Draw", "NoiseLaw", "Observer", "Spend", "noisy", "observed", "paid_from", "watched"]
 
 T = TypeVar("T")
 
 NoiseLaw = Literal["laplace", "gaussian", "normal"]
 
 SAMPLERS = {"laplace": discrete_laplace, "gaussian": discrete_gaussian, "normal": rounded_gaussian}
+CHECKS = {"laplace": check_scale, "gaussian": check_variance, "normal": check_deviation}
+"""Whether noise of this parameter can be drawn; a UsageError if not."""
 
 
 @dataclass(frozen=True, eq=False)

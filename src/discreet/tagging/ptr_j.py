@@ -161,7 +161,7 @@ class PTRJ(TagMethod):
         caps, expected = sums.caps, {"popularity_noise_sd": mechanism.standard_deviation(sums)}
         if gram_share:
             gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.norm)
-            noise = budget.part(gram_share).for_gram()
+            noise = budget.part(gram_share).for_sums()
             noise.check(gram)
             expected["gram_noise_sd"] = noise.spectral_deviation(gram)
             caps += gram.caps
@@ -204,7 +204,7 @@ class PTRJ(TagMethod):
         parts: dict[str, Any] = {"tags": pl.DataFrame({"tag": public.tags.series, "count": tags})}
         if gram_share:
             head = best(tags, self.head)
-            noise = budget.part(gram_share).for_gram()
+            noise = budget.part(gram_share).for_sums()
             (matrix,) = yield Round(lambda data: tag_gram(data, head, budget.norm), noise)
             parts |= {"head": pl.DataFrame({"tag": public.tags.take(head)}), "gram": matrix}
         if rest:

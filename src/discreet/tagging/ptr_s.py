@@ -116,8 +116,8 @@ class PTRS(TagMethod):
             tag_gram(public, np.arange(min(self.head, public.n_tags)), norm),
             self._budget.part(SHARES["gram"]),
         )
-        noise.for_gram().check(gram)
-        expected["gram_noise_sd"] = noise.for_gram().spectral_deviation(gram)
+        noise.for_sums().check(gram)
+        expected["gram_noise_sd"] = noise.for_sums().spectral_deviation(gram)
         return Plan(
             loss=self._budget.loss,
             basis="synthetic assignments, docs/proofs/tagging.md, Theorem 8",
@@ -141,7 +141,7 @@ class PTRS(TagMethod):
 
         tags = yield from noisy("popularity", lambda data: popularity(data, norm))
         head = best(tags, self.head)
-        gram = self._budget.part(SHARES["gram"]).for_gram()
+        gram = self._budget.part(SHARES["gram"]).for_sums()
         (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), gram)
         found = topics_of_gram(matrix, noise["gram_noise_sd"], most_topics=self.topics)
         topics = TagTopics.of(found.topic_given_tag, head, public.n_tags)

@@ -25,7 +25,6 @@ from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.choosing import Key
-from discreet.privacy.gram import SymmetricMechanism
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_positive
@@ -127,10 +126,10 @@ class PrivateTopics(TagMethod):
         return self._budget.part(Fraction(1, self.iterations)).for_sums()
 
     @property
-    def _gram_mechanisms(self) -> tuple[AdditiveMechanism, SymmetricMechanism]:
+    def _gram_mechanisms(self) -> tuple[AdditiveMechanism, AdditiveMechanism]:
         """For the popularity of tags, and for the matrix of those that go together."""
         first = as_share(self.popularity_share, "popularity_share")
-        return self._budget.part(first).for_sums(), self._budget.part(1 - first).for_gram()
+        return self._budget.part(first).for_sums(), self._budget.part(1 - first).for_sums()
 
     def _plan(self, public: TagAssignments) -> Plan:
         gram = self.method == "gram"
