@@ -9,15 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data import Interactions
-from discreet.data.fingerprints import canonical_order, covered, cut_from, fingerprint_of_records, origin_of
+from discreet.data.fingerprints import HashedColumns, canonical_order, cut_from, origin_of
 from discreet.data.ids import IdMap
 
 
 def fingerprint(rows, *, values=None, kind="test", catalog=()):
     """Fingerprint of (id, id) rows with further columns, as the data types compute it."""
     first, second = IdMap([row[0] for row in rows]), IdMap([*(row[1] for row in rows), *catalog])
-    ids = [(first, first.encode([row[0] for row in rows])), (second, second.encode([row[1] for row in rows]))]
-    return fingerprint_of_records(kind=kind, ids=ids, values=values or {}, repeats=True)
+    ids = {
+        "first": (first, first.encode([row[0] for row in rows])),
+        "second": (second, second.encode([row[1] for row in rows])),
+    }
+    return HashedColumns(kind, ids, values or {}, repeats=True).fingerprint()
 
 
 ROWS = [("a", 1), ("a", 2), ("b", 1)]
@@ -65,9 +68,8 @@ def test_an_object_is_not_the_text_it_prints_as():
     objects = IdMap([("a", 1), 5])
     texts = IdMap(["tuple:('a', 1)", "int:5"])
     codes = np.array([0, 1], dtype=np.int32)
-    assert fingerprint_of_records(kind="k", ids=[(objects, codes)], values={}, repeats=False) != fingerprint_of_records(
-        kind="k", ids=[(texts, codes)], values={}, repeats=False
-    )
+    hashed = [HashedColumns("k", {"id": (ids, codes)}, {}, repeats=False) for ids in (objects, texts)]
+    assert hashed[0].fingerprint() != hashed[1].fingerprint()
 
 
 def test_values_names_and_kinds_count():
@@ -139,5 +141,5 @@ def test_which_promises_about_a_part_are_promises_about_the_whole(cut, units) ->
     assert origin_of(lineage[0]) == whole.fingerprint
     every = [f"{what}/{how}" for what in ("user", "record", "group") for how in ("add-remove", "replace", "value")]
     known = {code for code in every if code != "user/value"}
-    admitted = {code for code in known if covered(lineage, Unit.of(code).what, Unit.of(code).relation)}
+    admitted = {code for code in known if Unit.of(code).covers(lineage)}
     assert {code.removesuffix("/add-remove") for code in admitted} - {"group/value"} == units

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,36 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.fingerprints import Cut, earlier_fingerprints, fingerprint_of_records
+from discreet.data.fingerprints import Cut, HashedColumns
 from discreet.data.frames import as_mask
 from discreet.data.ids import Codes, IdMap
 from discreet.errors import DataError
 
-__all__ = ["Dataset", "HashedColumns", "UserRecords", "check_size", "frozen"]
+__all__ = ["Dataset", "UserRecords", "check_size", "frozen"]
 
 MOST_RECORDS = 2**31 - 2
-
-
-@dataclass(frozen=True, eq=False)
-class HashedColumns:
-    """The columns that a fingerprint is computed from.
-
-    Parameters
-    ----------
-    kind
-        Type of the records.
-    ids
-        Each column of ids as its map and its codes.
-    values
-        Further columns; None for a column that is absent.
-    repeats
-        Whether several records may have the same ids.
-    """
-
-    kind: str
-    ids: Mapping[str, tuple[IdMap, Codes]]
-    values: Mapping[str, NDArray[Any] | pl.Series | None]
-    repeats: bool
 
 
 class Dataset(ABC):
@@ -88,23 +65,13 @@ class Dataset(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the records: the same for the same records in any order, whatever is declared public."""
-        hashed = self._hashed()
-        return fingerprint_of_records(
-            kind=hashed.kind, ids=list(hashed.ids.values()), values=hashed.values, repeats=hashed.repeats
-        )
+        return self._hashed().fingerprint()
 
     @cached_property
     def earlier_fingerprints(self) -> tuple[str, ...]:
         """Fingerprints under which a ledger of version 0.1 may know these records: it inferred types of columns."""
-        hashed = self._hashed()
-        return earlier_fingerprints(
-            kind=hashed.kind,
-            ids=hashed.ids,
-            values=hashed.values,
-            # Tags have always been text.
-            once_inferred=self.once_inferred - {"tag"},
-            repeats=hashed.repeats,
-        )
+        # Tags have always been text.
+        return self._hashed().earlier_fingerprints(self.once_inferred - {"tag"})
 
     def filter(
         self,
@@ -156,26 +123,26 @@ class UserRecords(Dataset):
         Ids of the users.
     user : int32 array
         Code of the user of each record.
+    n_users : int
+    user_starts : int64 array
+        Records of user ``u`` are those from ``user_starts[u]`` to ``user_starts[u + 1]``.
+    records_per_user : int64 array
     """
 
     users: IdMap
     user: Codes
+    n_users: int
+    user_starts: NDArray[np.int64]
+    records_per_user: NDArray[np.int64]
 
     def __len__(self) -> int:
         return int(self.user.size)
 
-    @property
-    def n_users(self) -> int:
-        return len(self.users)
-
-    @cached_property
-    def user_starts(self) -> NDArray[np.int64]:
-        """Records of user ``u`` are those from ``user_starts[u]`` to ``user_starts[u + 1]``."""
-        return np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
-
-    @cached_property
-    def records_per_user(self) -> NDArray[np.int64]:
-        return np.diff(self.user_starts)
+    def _set_users(self, users: IdMap, user: Codes) -> None:
+        """Set everything that follows from who the record of each row is of; rows are sorted by user."""
+        self.users, self.user, self.n_users = users, frozen(user), len(users)
+        self.user_starts = np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
+        self.records_per_user = np.diff(self.user_starts)
 
     def sample_users(self, n: int, *, seed: int) -> Self:
         """All records of ``n`` users chosen at random. For experiments: it releases nothing and protects nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, Literal, Protocol
 
@@ -14,15 +15,15 @@ from numpy.typing import NDArray
 from discreet.data.ids import Codes, IdMap, code_order, compact, stable_text
 
 __all__ = [
+    "AS_READ",
+    "CUT_MARKS",
     "LATEST",
     "Cut",
+    "HashedColumns",
     "canonical_order",
-    "covered",
-    "covered_as_read",
     "cut_from",
-    "earlier_fingerprints",
-    "fingerprint_of_records",
     "left_whole",
+    "marks_of",
     "origin_of",
     "read_from_stream",
 ]
@@ -38,6 +39,9 @@ users: a record was left out by its user's records and by public facts.
 freely: it may have depended on all records.
 """
 
+Values = NDArray[np.generic] | pl.Series
+"""A column of values beside the ids."""
+
 MOST_EARLIER = 16
 """The largest number of combinations of column types for which fingerprints are computed."""
 
@@ -47,22 +51,14 @@ MARKS: dict[Cut, str] = {"rewritten": "", "posts": "=", "items": "#", "records":
 AS_READ = "<"
 """Comes before the mark of a cut that was made while the records were read: the whole has no fingerprint."""
 
+CUT_MARKS = AS_READ + "".join(MARKS.values())
+"""Every character that may come before a fingerprint in a lineage."""
+
 LATEST = AS_READ + MARKS["posts"]
 """The entry in a lineage for ``duplicates="last"``: of a user's records of one item the latest was kept.
 
 It names no fingerprint: the account of the data was opened under their own.
 """
-
-# The kinds of cut after which parts of neighboring datasets are neighbors again, by unit and relation.
-COVERED: dict[tuple[str, str], str] = {
-    ("user", "add-remove"): "=#-^",
-    ("record", "add-remove"): "#-",
-    ("group", "add-remove"): "#-",
-    ("user", "replace"): "=",
-    ("record", "value"): "=#",
-    # Scores are computed after every cut, and the guarantee is not about records.
-    ("score", "value"): "=#-^~",
-}
 
 
 class _Whole(Protocol):
@@ -89,7 +85,12 @@ def read_from_stream(origin: str) -> tuple[str, ...]:
 
 def origin_of(text: str) -> str:
     """The fingerprint in an entry of a lineage; empty where the entry names none."""
-    return text.lstrip(AS_READ + "".join(MARKS.values()))
+    return text.lstrip(CUT_MARKS)
+
+
+def marks_of(lineage: Sequence[str]) -> set[str]:
+    """The marks in a lineage, but for the one that says that a cut was made while the records were read."""
+    return {mark for entry in lineage for mark in entry[: len(entry) - len(origin_of(entry))]} - {AS_READ}
 
 
 def left_whole(data: _Whole) -> bool:
@@ -97,122 +98,78 @@ def left_whole(data: _Whole) -> bool:
     return any(entry != data.fingerprint and origin_of(entry) == data.fingerprint for entry in data.lineage)
 
 
-def covered(lineage: Sequence[str], what: str, relation: str) -> bool:
-    """Whether a guarantee about a part, for one unit, is a guarantee about the whole that it was cut from.
-
-    Parameters
-    ----------
-    what, relation
-        The unit: see ``Unit``.
-
-    Examples
-    --------
-    >>> by_user = ("^" + "0" * 64,)
-    >>> covered(by_user, "user", "add-remove"), covered(by_user, "record", "add-remove")
-    (True, False)
-    """
-    admitted = AS_READ + COVERED.get((what, relation), "")
-    return all(mark in admitted for entry in lineage for mark in entry[: len(entry) - len(origin_of(entry))])
-
-
-def covered_as_read(lineage: Sequence[str], what: str, relation: str) -> bool:
-    """Whether a guarantee about the data holds for the records before a cut that was made while they were read.
-
-    Other cuts do not matter here: without a ledger, a part may be data of its own.
-
-    Examples
-    --------
-    >>> covered_as_read((LATEST,), "user", "add-remove"), covered_as_read((LATEST,), "record", "add-remove")
-    (True, False)
-    """
-    return covered([entry for entry in lineage if entry.startswith(AS_READ)], what, relation)
-
-
-def fingerprint_of_records(
-    *,
-    kind: str,
-    ids: Sequence[tuple[IdMap, Codes]],
-    values: Mapping[str, NDArray[np.generic] | pl.Series | None],
-    repeats: bool,
-) -> str:
-    """SHA-256 over records that are sorted by their codes.
-
-    Only ids that occur are hashed, so a public catalog does not change the fingerprint.
+@dataclass(frozen=True, eq=False)
+class HashedColumns:
+    """The columns that a fingerprint is computed from.
 
     Parameters
     ----------
     kind
         Type of the records, part of the hash.
     ids
-        Each id column as its map and its codes; the records must be sorted by these.
+        Each column of ids as its map and its codes; the records must be sorted by these.
     values
-        Further columns; None is a column that is absent.
+        Further columns; None for a column that is absent.
     repeats
         Whether several records may have the same ids; they are then sorted by their values as well.
     """
-    numbers = {name: _as_numbers(column) for name, column in values.items() if column is not None}
-    named = [_in_hashed_order(map_, codes) for map_, codes in ids]
-    codes = [codes for _, codes in named]
-    if repeats or any(series.dtype == pl.Object for series, _ in named):
-        order = _canonical_order(codes, numbers)
-        codes = [column[order] for column in codes]
-        numbers = {name: (text, column[order]) for name, (text, column) in numbers.items()}
 
-    digest = hashlib.sha256(f"discreet/{kind}/1/{codes[0].size if codes else 0}".encode())
-    for (series, _), column in zip(named, codes, strict=True):
-        seen = np.zeros(len(series), dtype=bool)
-        seen[column] = True
-        renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        _absorb_ids(digest, series.filter(pl.Series(seen)))
-        digest.update(np.ascontiguousarray(renumbered[column]).data)
-    for name in sorted(numbers):
-        text, column = numbers[name]
-        digest.update(f"/{name}/{text}/".encode())
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()
+    kind: str
+    ids: Mapping[str, tuple[IdMap, Codes]]
+    values: Mapping[str, Values | None]
+    repeats: bool
 
+    def fingerprint(self) -> str:
+        """SHA-256 over the records. Only ids that occur are hashed, so a public catalog does not change it."""
+        numbers = {name: _as_numbers(column) for name, column in self.values.items() if column is not None}
+        named = [_in_hashed_order(map_, codes) for map_, codes in self.ids.values()]
+        codes = [codes for _, codes in named]
+        if self.repeats or any(series.dtype == pl.Object for series, _ in named):
+            order = _sorted_by(codes, {name: column for name, (_, column) in numbers.items()})
+            codes = [column[order] for column in codes]
+            numbers = {name: (text, column[order]) for name, (text, column) in numbers.items()}
 
-def earlier_fingerprints(
-    *,
-    kind: str,
-    ids: Mapping[str, tuple[IdMap, Codes]],
-    values: Mapping[str, NDArray[np.generic] | pl.Series | None],
-    once_inferred: Collection[str],
-    repeats: bool,
-) -> tuple[str, ...]:
-    """The fingerprints that version 0.1 may have given the same records.
+        digest = hashlib.sha256(f"discreet/{self.kind}/1/{codes[0].size if codes else 0}".encode())
+        for (series, _), column in zip(named, codes, strict=True):
+            seen = np.zeros(len(series), dtype=bool)
+            seen[column] = True
+            renumbered = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+            _absorb_ids(digest, series.filter(pl.Series(seen)))
+            digest.update(np.ascontiguousarray(renumbered[column]).data)
+        for name in sorted(numbers):
+            text, column = numbers[name]
+            digest.update(f"/{name}/{text}/".encode())
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()
 
-    It inferred the types of columns that are text now. A ledger knows data of that time under these fingerprints.
+    def earlier_fingerprints(self, once_inferred: Collection[str]) -> tuple[str, ...]:
+        """The fingerprints under which a ledger of version 0.1 may know the same records.
 
-    Parameters
-    ----------
-    once_inferred
-        Names of the columns that may have been numbers then.
-    """
-    id_choices = [
-        [given, *_as_whole_numbers(given)] if name in once_inferred else [given] for name, given in ids.items()
-    ]
-    value_choices = [
-        [given, *_as_typed(given)] if name in once_inferred and isinstance(given, pl.Series) else [given]
-        for name, given in values.items()
-    ]
-    found: list[str] = []
-    # The first combination is that of the current version.
-    for combination in islice(product(*id_choices, *value_choices), 1, MOST_EARLIER):
-        named, columns = combination[: len(ids)], combination[len(ids) :]
-        found.append(_of_unsorted(kind, named, dict(zip(values, columns, strict=True)), repeats))
-    return tuple(dict.fromkeys(found))
-
-
-def _of_unsorted(kind: str, ids: Sequence[Any], values: Mapping[str, Any], repeats: bool) -> str:
-    """The fingerprint of records that are not sorted by their codes."""
-    order = code_order([(codes, len(map_)) for map_, codes in ids])
-    return fingerprint_of_records(
-        kind=kind,
-        ids=[(map_, codes[order]) for map_, codes in ids],
-        values={name: None if column is None else column[order] for name, column in values.items()},
-        repeats=repeats,
-    )
+        Parameters
+        ----------
+        once_inferred
+            Names of the columns that are text now, and that version 0.1 may have taken for numbers.
+        """
+        id_choices = [
+            [given, *_as_whole_numbers(given)] if name in once_inferred else [given] for name, given in self.ids.items()
+        ]
+        value_choices = [
+            [given, *_as_typed(given)] if name in once_inferred and isinstance(given, pl.Series) else [given]
+            for name, given in self.values.items()
+        ]
+        found: list[str] = []
+        # The first combination is that of the current version.
+        combination: tuple[Any, ...]
+        for combination in islice(product(*id_choices, *value_choices), 1, MOST_EARLIER):
+            named, columns = combination[: len(self.ids)], combination[len(self.ids) :]
+            order = code_order([(codes, len(map_)) for map_, codes in named])
+            ids = {name: (map_, codes[order]) for name, (map_, codes) in zip(self.ids, named, strict=True)}
+            values = {
+                name: None if column is None else column[order]
+                for name, column in zip(self.values, columns, strict=True)
+            }
+            found.append(HashedColumns(self.kind, ids, values, self.repeats).fingerprint())
+        return tuple(dict.fromkeys(found))
 
 
 def _as_whole_numbers(given: tuple[IdMap, Codes]) -> list[tuple[IdMap, Codes]]:
@@ -239,9 +196,7 @@ def _as_typed(column: pl.Series) -> list[pl.Series]:
     return [typed] if typed.null_count() == column.null_count() else []
 
 
-def canonical_order(
-    codes: Sequence[Codes], values: Mapping[str, NDArray[np.generic] | pl.Series | None]
-) -> NDArray[np.int64]:
+def canonical_order(codes: Sequence[Codes], values: Mapping[str, Values | None]) -> NDArray[np.int64]:
     """An order of the records that depends on their content and not on the order of input.
 
     Examples
@@ -249,14 +204,11 @@ def canonical_order(
     >>> canonical_order([np.array([0, 0, 0], dtype=np.int32)], {"rating": np.array([3.0, 1.0, 2.0])})
     array([1, 2, 0])
     """
-    return _canonical_order(codes, {name: _as_numbers(column) for name, column in values.items() if column is not None})
+    return _sorted_by(codes, {name: _as_numbers(column)[1] for name, column in values.items() if column is not None})
 
 
-def _canonical_order(
-    codes: Sequence[Codes], numbers: Mapping[str, tuple[str, NDArray[np.generic]]]
-) -> NDArray[np.int64]:
-    by_name = [numbers[name][1] for name in sorted(numbers)]
-    return np.lexsort([*reversed(by_name), *reversed(codes)])
+def _sorted_by(codes: Sequence[Codes], numbers: Mapping[str, NDArray[np.generic]]) -> NDArray[np.int64]:
+    return np.lexsort([*(numbers[name] for name in sorted(numbers, reverse=True)), *reversed(codes)])
 
 
 def _in_hashed_order(ids: IdMap, codes: Codes) -> tuple[pl.Series, Codes]:
@@ -283,7 +235,7 @@ def _absorb_ids(digest: hashlib._Hash, ids: pl.Series) -> None:
         digest.update(encoded)
 
 
-def _as_numbers(column: NDArray[np.generic] | pl.Series) -> tuple[str, NDArray[np.generic]]:
+def _as_numbers(column: Values) -> tuple[str, NDArray[np.generic]]:
     """A column as sortable numbers, and a text for their meaning (the categories of a text column)."""
     if not isinstance(column, pl.Series):
         wide = np.int64 if column.dtype.kind in "iu" else np.float64

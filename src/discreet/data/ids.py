@@ -40,6 +40,11 @@ class IdMap:
     what
         The noun used in error messages: "user", "item", "tag" …
 
+    Attributes
+    ----------
+    series : polars.Series
+        The ids in code order.
+
     Examples
     --------
     >>> map = IdMap(["b", "a", "b"], what="item")
@@ -55,26 +60,26 @@ class IdMap:
         if series.dtype == pl.Object:
             by_key = {_key(value): value for value in series}
             distinct = sorted(by_key, key=_sort_key)
-            self._ids = _object_series([by_key[key] for key in distinct])
+            self.series = _object_series([by_key[key] for key in distinct])
             self._code_of: dict[_Key, int] | None = {key: code for code, key in enumerate(distinct)}
         else:
-            self._ids = _distinct_integers(series) if series.dtype == pl.Int64 else series.unique().sort()
+            self.series = _distinct_integers(series) if series.dtype == pl.Int64 else series.unique().sort()
             self._code_of = None
-        if len(self._ids) > MOST_IDS:
+        if len(self.series) > MOST_IDS:
             raise DataError(
-                f"there are {len(self._ids):,} distinct {what} ids, more than {MOST_IDS:,}.",
+                f"there are {len(self.series):,} distinct {what} ids, more than {MOST_IDS:,}.",
                 remedy="Split the data.",
             )
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.series)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IdMap) or len(self) != len(other):
             return False
         if self._code_of is None and other._code_of is None:
-            return not len(self) or (self._ids.dtype == other._ids.dtype and self._ids.equals(other._ids))
-        return [_key(value) for value in self._ids] == [_key(value) for value in other._ids]
+            return not len(self) or (self.series.dtype == other.series.dtype and self.series.equals(other.series))
+        return [_key(value) for value in self.series] == [_key(value) for value in other.series]
 
     def __hash__(self) -> int:
         return hash((self.what, len(self)))
@@ -82,14 +87,9 @@ class IdMap:
     def __contains__(self, key: object) -> bool:
         return self._find(key) is not None
 
-    @property
-    def series(self) -> pl.Series:
-        """The ids in code order."""
-        return self._ids
-
     def ids(self) -> list[Any]:
         """The ids in code order, as Python values."""
-        return self._ids.to_list()
+        return self.series.to_list()
 
     def code(self, key: object) -> int:
         """Code of one id; an unknown id is a DataError."""
@@ -110,22 +110,22 @@ class IdMap:
         if self._code_of is not None or series.dtype == pl.Object:
             found = [self._find(key) for key in series]
             codes = np.fromiter((-1 if c is None else c for c in found), dtype=np.int32, count=len(found))
-        elif len(self._ids) == 0 or series.dtype != self._ids.dtype:
+        elif len(self.series) == 0 or series.dtype != self.series.dtype:
             codes = np.full(len(series), -1, dtype=np.int32)
-        elif series.dtype == pl.Int64 and _fits_table(self._ids[0], self._ids[-1], len(series)):
+        elif series.dtype == pl.Int64 and _fits_table(self.series[0], self.series[-1], len(series)):
             codes = self._look_up(series)
         else:
-            numbers = pl.Series(np.arange(len(self._ids), dtype=np.int32))
-            codes = series.replace_strict(self._ids, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
+            numbers = pl.Series(np.arange(len(self.series), dtype=np.int32))
+            codes = series.replace_strict(self.series, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
         if unknown == "error" and codes.size and codes.min() < 0:
             raise self._unknown(series[int(np.argmin(codes >= 0))])
         return codes
 
     def _look_up(self, series: pl.Series) -> Codes:
         """Codes of integers through a table."""
-        low, high = int(self._ids[0]), int(self._ids[-1])
+        low, high = int(self.series[0]), int(self.series[-1])
         table = np.full(high - low + 1, -1, dtype=np.int32)
-        table[self._ids.to_numpy() - low] = np.arange(len(self._ids), dtype=np.int32)
+        table[self.series.to_numpy() - low] = np.arange(len(self.series), dtype=np.int32)
         codes, begin = np.empty(len(series), dtype=np.int32), 0
         for part in _pieces(series):
             found = codes[begin : begin + part.size]
@@ -145,10 +145,10 @@ class IdMap:
     def take(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> pl.Series:
         """Ids of many codes, as a series."""
         index = np.asarray(codes, dtype=np.int64)
-        if self._ids.dtype == pl.Object:
-            values = self._ids.to_list()
+        if self.series.dtype == pl.Object:
+            values = self.series.to_list()
             return _object_series([values[i] for i in index])
-        return self._ids.gather(index)
+        return self.series.gather(index)
 
     def _find(self, key: object) -> int | None:
         if self._code_of is not None:
@@ -156,26 +156,26 @@ class IdMap:
                 return self._code_of.get(_key(key))
             except TypeError:
                 return None
-        wanted = int if self._ids.dtype == pl.Int64 else str
+        wanted = int if self.series.dtype == pl.Int64 else str
         if isinstance(key, np.generic):
             key = key.item()
         if isinstance(key, bool) or not isinstance(key, wanted):
             return None
         if isinstance(key, int) and not -(2**63) <= key < 2**63:
             return None
-        place = int(self._ids.search_sorted(key))
-        return place if place < len(self._ids) and self._ids[place] == key else None
+        place = int(self.series.search_sorted(key))
+        return place if place < len(self.series) and self.series[place] == key else None
 
     def _unknown(self, key: object) -> DataError:
         # By the type of the column: the type of a single id would reveal something about one record.
         remedy = "Check its spelling and type."
         number = isinstance(key, int | np.integer) and not isinstance(key, bool)
-        if self._ids.dtype == pl.String and not isinstance(key, str):
+        if self.series.dtype == pl.String and not isinstance(key, str):
             remedy = f"The {self.what} ids are text."
             if number:
                 write = f"{remedy} Write {str(key)!r}, or declare whole numbers when you read the data"
                 remedy = Remedy(f"{write}: ids='number'.", cli=f"{write}: --ids number.")
-        elif self._ids.dtype == pl.Int64 and not number:
+        elif self.series.dtype == pl.Int64 and not number:
             remedy = f"The {self.what} ids are whole numbers: write 17, not '17'."
         return DataError(f"unknown {self.what} {key!r}.", value=None, remedy=remedy)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
 from discreet.data.catalogs import coded_items, recoded_catalog, retyped_items
-from discreet.data.dataset import HashedColumns, UserRecords, check_size, frozen
+from discreet.data.dataset import UserRecords, check_size, frozen
 from discreet.data.duplicates import SEVERAL_RECORDS, Duplicates, latest_of_each, repeated_records
-from discreet.data.fingerprints import LATEST, Cut, cut_from
+from discreet.data.fingerprints import LATEST, Cut, HashedColumns, cut_from
 from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, typed_columns
 from discreet.data.id_forms import IdKind, IdKinds, coded, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact, taken
@@ -100,6 +100,7 @@ class Interactions(UserRecords):
     """
 
     items: IdMap
+    n_items: int
     item: Codes
     rating: NDArray[np.floating] | None
     timestamp: NDArray[np.int64] | None
@@ -159,10 +160,10 @@ class Interactions(UserRecords):
             context=frame.select(list(context)),
             scale=scale,
         )
-        self._set_users(users, user, kinds["user"], public_user_columns)
+        self._set_user_table(users, user, kinds["user"], public_user_columns)
         self._settle_duplicates(duplicates)
 
-    def _set_users(self, users: Any, column: str, kind: IdKind | None, public: Iterable[str]) -> None:
+    def _set_user_table(self, users: Any, column: str, kind: IdKind | None, public: Iterable[str]) -> None:
         self.user_table, self.public_user_columns = None, frozenset(public)
         if users is not None:
             table = as_frame(users, [column], ids=(column,), as_text=None)
@@ -185,7 +186,7 @@ class Interactions(UserRecords):
     ) -> None:
         """Sort every column by user, then item, and freeze them."""
         check_size(user.size, "records")
-        self.users, self.items, self.scale = users, items, scale
+        self.items, self.n_items, self.scale = items, len(items), scale
         if not _is_sorted(user, item):
             order = code_order([(user, len(users)), (item, len(items))])
             user, item = taken(user, order), taken(item, order)
@@ -194,7 +195,8 @@ class Interactions(UserRecords):
             context = context[order] if context.width else context
         if rating is not None:
             rating = rating.astype(rating.dtype if scale is None else scale.dtype, copy=False)
-        self.user, self.item, self.context = frozen(user), frozen(item), context
+        self._set_users(users, user)
+        self.item, self.context = frozen(item), context
         self.rating = None if rating is None else frozen(rating)
         self.timestamp = None if timestamp is None else frozen(timestamp)
 
@@ -235,10 +237,6 @@ class Interactions(UserRecords):
         if self.timestamp is not None:
             parts.append("times")
         return [*parts, *self.context.columns]
-
-    @property
-    def n_items(self) -> int:
-        return len(self.items)
 
     @cached_property
     def records_per_item(self) -> NDArray[np.int64]:

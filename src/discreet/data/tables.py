@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.dataset import Dataset, HashedColumns, frozen
+from discreet.data.dataset import Dataset, frozen
 from discreet.data.domains import Domain, as_domain
-from discreet.data.fingerprints import Cut, covered, cut_from
+from discreet.data.fingerprints import Cut, HashedColumns, cut_from, marks_of
 from discreet.data.frames import as_frame, require_columns
 from discreet.data.ids import Codes, IdMap, compact
 from discreet.errors import DataError, Remedy, UsageError
@@ -51,6 +51,10 @@ class Table(Dataset):
         In the order of the domains.
     domains : mapping
         Domain of each attribute.
+    shape : tuple of int
+        Number of codes of each attribute.
+    n_cells : int
+        Number of cells of the product domain, exact however large.
     codes : mapping
         Attribute to the int32 code of each row.
     groups : IdMap or None
@@ -74,6 +78,8 @@ class Table(Dataset):
 
     attributes: tuple[str, ...]
     domains: Mapping[str, Domain]
+    shape: tuple[int, ...]
+    n_cells: int
     codes: Mapping[str, Codes]
     groups: IdMap | None
     group: Codes | None
@@ -92,6 +98,8 @@ class Table(Dataset):
         self.name, self.lineage, self.once_inferred = name, (), frozenset()
         self.attributes = tuple(domains)
         self.domains = MappingProxyType({attribute: as_domain(domain) for attribute, domain in domains.items()})
+        self.shape = tuple(domain.size for domain in self.domains.values())
+        self.n_cells = prod(self.shape)
         self.codes = MappingProxyType(
             {attribute: _encode(frame[attribute], domain) for attribute, domain in self.domains.items()}
         )
@@ -112,18 +120,8 @@ class Table(Dataset):
         return [f"{len(self):,} rows", f"{len(self.attributes)} attributes", f"{self.n_cells:,} cells", *groups]
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of codes of each attribute."""
-        return tuple(domain.size for domain in self.domains.values())
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of the product domain, exact however large."""
-        return prod(self.shape)
-
-    @property
     def complete(self) -> bool:
-        return covered(self.lineage, "record", "replace")
+        return not marks_of(self.lineage)
 
     def _hashed(self) -> HashedColumns:
         ids = {} if self.groups is None or self.group is None else {"group": (self.groups, self.group)}

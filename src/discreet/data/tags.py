@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.catalogs import Outside, public_list, recoded
-from discreet.data.dataset import HashedColumns, UserRecords, check_size, frozen
-from discreet.data.fingerprints import Cut, covered, cut_from
+from discreet.data.dataset import UserRecords, check_size, frozen
+from discreet.data.fingerprints import Cut, HashedColumns, cut_from, marks_of
 from discreet.data.frames import as_frame, as_mask, require_columns
 from discreet.data.id_forms import IdKinds, coded, id_as_text, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact
@@ -90,6 +90,8 @@ class TagAssignments(UserRecords):
 
     resources: IdMap
     tags: IdMap
+    n_resources: int
+    n_tags: int
     resource: Codes
     tag: Codes
     vocabulary_is_public: bool
@@ -127,7 +129,9 @@ class TagAssignments(UserRecords):
         columns = np.stack([user[order], resource[order], tag[order]])
         fresh = np.ones(user.size, dtype=bool)
         fresh[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-        self.user, self.resource, self.tag = (frozen(column[fresh]) for column in columns)
+        self._set_users(self.users, columns[0][fresh])
+        self.resource, self.tag = (frozen(column[fresh]) for column in columns[1:])
+        self.n_resources, self.n_tags = len(self.resources), len(self.tags)
 
     # Properties
 
@@ -140,17 +144,9 @@ class TagAssignments(UserRecords):
         ]
 
     @property
-    def n_resources(self) -> int:
-        return len(self.resources)
-
-    @property
-    def n_tags(self) -> int:
-        return len(self.tags)
-
-    @property
     def complete(self) -> bool:
         """Whether no triples were dropped or merged because of their tags: who tagged what is as it was read."""
-        return covered(self.lineage, "record", "value")
+        return marks_of(self.lineage) <= {"=", "#"}
 
     @cached_property
     def posts(self) -> Posts:

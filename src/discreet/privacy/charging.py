@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.data.fingerprints import covered_as_read
 from discreet.errors import DiscreetWarning, LedgerError, PrivacyError, Remedy
 from discreet.privacy.forks import require_working_polars
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -130,7 +129,7 @@ def require_allowed(guarantee: Guarantee, *, allow_refuted: bool) -> None:
 
 def require_covered_as_read(data: Dataset, unit: Unit) -> None:
     """Refuse a promise for a unit that the way in which the records were read does not keep apart."""
-    if covered_as_read(data.lineage, unit.what, unit.relation):
+    if unit.covers(data.lineage, as_read=True):
         return
     raise PrivacyError(
         f"{data.name or 'this dataset'} was cut while it was read (one record of each user and item, or a limited "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.common.numerals import parse_whole
+from discreet.data.fingerprints import AS_READ, CUT_MARKS
 from discreet.errors import UsageError
 
 __all__ = ["Relation", "Unit", "What"]
@@ -16,6 +17,17 @@ Relation = Literal["add-remove", "replace", "value"]
 
 _WHATS = ("record", "user", "group", "score")
 _RELATIONS = ("add-remove", "replace", "value")
+
+# The kinds of cut after which parts of neighboring datasets are neighbors again, by unit and relation.
+_COVERED: dict[tuple[str, str], str] = {
+    ("user", "add-remove"): "=#-^",
+    ("record", "add-remove"): "#-",
+    ("group", "add-remove"): "#-",
+    ("user", "replace"): "=",
+    ("record", "value"): "=#",
+    # Scores are computed after every cut, and the guarantee is not about records.
+    ("score", "value"): "=#-^~",
+}
 _EARLIER_NAMES = {"rating": "record", "value": "record/value"}  # in settings that version 0.1 saved
 
 
@@ -106,6 +118,27 @@ class Unit:
         if self.what == "score":
             how = "with any other value (nothing is said about the records it was computed from)"
         return f"{whose}, {how}"
+
+    def covers(self, lineage: Sequence[str], *, as_read: bool = False) -> bool:
+        """Whether a guarantee about a part, for this unit, is a guarantee about the whole that it was cut from.
+
+        Parameters
+        ----------
+        lineage
+            How the part was cut: ``Dataset.lineage``.
+        as_read
+            Look only at cuts that were made while the records were read. Without a ledger others do not matter: a part
+            may be data of its own.
+
+        Examples
+        --------
+        >>> by_user = ("^" + "0" * 64,)
+        >>> Unit.of("user").covers(by_user), Unit.of("record").covers(by_user)
+        (True, False)
+        """
+        admitted = AS_READ + _COVERED.get((self.what, self.relation), "")
+        entries = [entry for entry in lineage if not as_read or entry.startswith(AS_READ)]
+        return all(set(entry[: len(entry) - len(entry.lstrip(CUT_MARKS))]) <= set(admitted) for entry in entries)
 
     @property
     def code(self) -> str:

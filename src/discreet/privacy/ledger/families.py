@@ -6,13 +6,14 @@ from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
 
-from discreet.data.fingerprints import covered, left_whole, origin_of
+from discreet.data.fingerprints import left_whole, origin_of
 from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.charging import require_covered_as_read
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account
+from discreet.privacy.units import Unit
 
 __all__ = ["Dataset", "earlier_fingerprints", "family_of", "name_of", "name_of_account", "require_covered"]
 
@@ -67,9 +68,9 @@ def require_covered(connection: Connection, data: Dataset | str, account: Accoun
     # A cut that happened to leave nothing out is a cut all the same: to let it pass would tell so.
     if not left_whole(data) and tables.accounts_of(connection, [data.fingerprint, *earlier_fingerprints(data)]):
         return
-    if covered(data.lineage, unit.what, unit.relation):
+    if unit.covers(data.lineage):
         return
-    if not covered(data.lineage, "user", "add-remove"):
+    if not Unit().covers(data.lineage):
         raise PrivacyError(
             f"{name_of(data)} was cut from the data of {account.name!r} by a rule that may look at everybody: one user "
             "more could change all of it, and a promise about the part would be none about the whole.",
