@@ -4,7 +4,7 @@ Every model, every way to count, to release tags and to answer queries at its us
 the numbers that they look up in the records, and the broken mechanisms. Each is audited by one process within a given
 time; as many run beside each other as there are processors. The table that is printed is the one in docs/audit.md.
 
-python benchmarks/audit.py                    everything, on small synthetic worlds
+python benchmarks/audit.py                    everything, on small synthetic datasets
 python benchmarks/audit.py --kind tags        what releases or recommends tags; also: tables, interactions
 python benchmarks/audit.py --only pncf,lpa    some of it, by name
 python benchmarks/audit.py --data PATH        the games on real records of this kind are played on these
@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from typing import Any
 
@@ -39,7 +39,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 # What has no usual setting, and smaller neighborhoods for those whose counterexamples grow with them.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "context-popularity": {"epsilon": 1, "cap": 6},
+    "context-popularity": {"cap": 6},
     "ppns": {"k": 10},
     "weighted": {"cap": 6},
     "hybrid": {"cap": 6},
@@ -99,11 +99,11 @@ class Line:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="file or folder; small synthetic worlds unless told")
+    parser.add_argument("--data", help="file or folder; small synthetic datasets if left out")
     parser.add_argument("--only", help="names, separated by commas")
     parser.add_argument("--kind", choices=KINDS, help="only what works on data of this kind")
     parser.add_argument("--seconds", type=float, default=20.0, help="for each system")
-    parser.add_argument("--runs", type=int, default=500, help="fits in each world")
+    parser.add_argument("--runs", type=int, default=500, help="fits to each dataset")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     named = [name for name, (kind, _) in systems().items() if options.kind in (None, kind)]
@@ -129,9 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def systems() -> dict[str, tuple[str, Callable[[], Any]]]:
     """Everything that is audited, by name: the kind of its data, and a function that makes it."""
-    models = {
-        name: _maker(lambda name, **given: registered(name)(**given), name, SETTINGS) for name in names("recommender")
-    }
+    models = {name: _maker(_model, name, SETTINGS) for name in names("recommender")}
     counts = {name: _maker(_counts, name, SETTINGS) for name in names("counts")}
     published = {f"{name} (from records)": _maker(_counts, name, FROM_RECORDS) for name in FROM_RECORDS}
     broken: dict[str, Callable[[], Any]] = {
@@ -166,6 +164,12 @@ def _maker(make: Callable[..., Any], name: str, settings: dict[str, dict[str, An
     return lambda: make(name, **settings.get(name, {}))
 
 
+def _model(name: str, **given: Any) -> Any:
+    kind = registered(name)
+    private = "epsilon" in {field.name for field in fields(kind)}
+    return kind(**({"epsilon": 1} if private else {}), **given)
+
+
 def _counts(name: str, **given: Any) -> Any:
     return create(name, "counts", epsilon=1, **given)
 
@@ -180,13 +184,13 @@ def audited(name: str, data: str | None, seconds: float, runs: int) -> Line:
 
 def _data(path: str | None, kind: str) -> Dataset:
     given = None if path is None else read(path)
-    data = given if given is not None and isinstance(given, KINDS[kind]) else _world(kind)
+    data = given if given is not None and isinstance(given, KINDS[kind]) else _synthetic(kind)
     if isinstance(data, TagAssignments):
         return data.with_vocabulary("observed").with_resources("observed")
     return data.with_catalog("observed") if isinstance(data, Interactions) and not data.catalog_is_public else data
 
 
-def _world(kind: str) -> Dataset:
+def _synthetic(kind: str) -> Dataset:
     if kind == "tags":
         return synthetic.tags(users=100, resources=30, seed=7).cleaned()
     if kind == "tables":
