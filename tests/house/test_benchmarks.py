@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.audit import systems
+
 from discreet.models.registry import names
 
 
