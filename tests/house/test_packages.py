@@ -185,7 +185,7 @@ def test_only_noise_and_selection_ask_for_secret_entropy() -> None:
     published = {where for where in asking if where.startswith(("neighbors/", "privacy/published"))}
     drawing = {f"privacy/{name}.py" for name in ("noise", "rounded_gaussian", "selection", "subset_selection")}
     assert asking - published == drawing
-    assert published <= {"neighbors/lists.py", "privacy/published_draws.py"}
+    assert published <= {"neighbors/similarity.py", "privacy/published_draws.py"}
 
 
 def test_no_public_function_that_releases_takes_a_seed() -> None:

@@ -32,11 +32,6 @@ class TestKNNAmongAll(RecommenderConformance):
         return KNN(k=4, axis="user", similarity="cosine", candidates="all", centering=None, fallback=None)
 
 
-class TestKNNForTheAttacker(RecommenderConformance):
-    def make_model(self) -> Recommender:
-        return KNN(k=4, axis="user", similarity="cosine", ties="attacker", attacker=["u3", "nobody"])
-
-
 class Drawn(RecommenderConformance):
     """Answers are drawn when they are first asked for, and drawn anew after loading."""
 

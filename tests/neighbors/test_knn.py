@@ -157,13 +157,12 @@ def test_two_tastes_are_found(model: NeighborModel, tastes: Interactions) -> Non
 # Choice
 
 
-def test_the_attacker_goes_first_among_equals() -> None:
+def test_ties_go_to_the_lower_id_or_to_a_coin() -> None:
     """Both know tea from the same rating, so both are at cosine 1; only one neighbor is asked."""
     rows = [("sybil", "tea", 4), ("ann", "tea", 4), ("ann", "rum", 1), ("zoe", "tea", 4), ("zoe", "rum", 5)]
     data = Interactions(rows, scale="1:5")
     options: dict[str, Any] = {"k": 1, "axis": "user", "similarity": "cosine", "centering": None}
     assert score(KNN(**options).fit(data), "sybil", "rum") == 1
-    assert score(KNN(**options, ties="attacker", attacker=["zoe"]).fit(data), "sybil", "rum") == 5
     drawn = {score(KNN(**options, ties="random").fit(data), "sybil", "rum") for _ in range(40)}
     assert drawn == {1.0, 5.0}
 
@@ -296,10 +295,10 @@ def test_without_ratings_it_recommends_and_predicts_nothing(tastes: Interactions
 def test_settings_that_make_no_sense_are_refused(tastes: Interactions) -> None:
     for options in (
         {"axis": "row"}, {"candidates": "some"}, {"centering": "median"}, {"weighting": "none"}, {"fallback": 3},
-        {"k": 0}, {"similarity": "nearness"}, {"ties": "coin"}, {"ties": "attacker"}, {"attacker": ["u1"]},
+        {"k": 0}, {"similarity": "nearness"}, {"ties": "coin"}, {"ties": "attacker"},
     ):  # fmt: skip
         with pytest.raises(UsageError):
-            KNN(**options).fit(tastes)  # type: ignore[arg-type]
+            KNN(**options)  # type: ignore[arg-type]
     visits = Interactions([("ann", "tea", 5), ("ann", "tea", 4)], scale="1:5", duplicates="keep")
     with pytest.raises(UsageError, match="repeat"):
         KNN().fit(visits)

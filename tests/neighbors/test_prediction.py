@@ -67,7 +67,7 @@ def test_pools_leave_candidates_out_and_choose_from_the_rest() -> None:
     )
     kept = pools.only(pools.similarity != 0)
     assert kept.starts.tolist() == [0, 2, 2, 4]
-    found = kept.choose(Nearest(1, ties="id"), None)
+    found = kept.choose(Nearest(1, ties="id"))
     assert found.other.tolist() == [[4], [-1], [4]]
     assert found.weight.tolist() == [[0.9], [0.0], [0.8]]
     np.testing.assert_array_equal(found.value, [[1.0], [np.nan], [5.0]])
@@ -75,16 +75,14 @@ def test_pools_leave_candidates_out_and_choose_from_the_rest() -> None:
 
 def test_nobody_to_choose_from_is_nobody_chosen() -> None:
     nothing = Pools(np.zeros(3, dtype=np.int64), np.zeros(0, dtype=int), np.zeros(0), None, np.zeros(0))
-    found = nothing.choose(Nearest(2), None)
+    found = nothing.choose(Nearest(2))
     assert found.other.tolist() == [[-1, -1], [-1, -1]]
     assert np.isnan(weighted_mean(found, means=np.zeros(0))).all()
 
 
-def test_priority_goes_first_among_equals_only() -> None:
+def test_the_best_come_first_and_the_lower_id_among_equals() -> None:
     pools = Pools(np.array([0, 3]), np.array([0, 1, 2]), np.array([0.5, 0.5, 0.9]), None, np.ones(3))
-    priority = np.array([0.0, 1.0, 0.0])
-    assert pools.choose(Nearest(2, ties="id"), priority).other.tolist() == [[2, 1]]
-    assert pools.choose(Nearest(2, ties="id"), None).other.tolist() == [[2, 0]]
+    assert pools.choose(Nearest(2, ties="id")).other.tolist() == [[2, 0]]
 
 
 # Answers that stay

@@ -166,7 +166,7 @@ def test_sensitivities_are_those_of_the_definitions(data: Interactions, similari
 
 @given(worlds(), st.sampled_from(("cosine", "pearson", "cosine_adjusted")), st.sampled_from(("item", "user")))
 def test_the_lemma_is_its_derivation(data: Interactions, kind: Any, axis: Any) -> None:
-    from discreet.neighbors.sensitivity import lemma_sensitivity
+    from tests.refutations.pair_formulas import lemma_sensitivity
 
     rows = vectors(data, axis, kind)
     found = pair_sensitivities(data, axis=axis, similarity=Similarity(kind)).lemma
@@ -361,17 +361,9 @@ def test_losing_the_minimum_of_co_raters_loses_the_similarity() -> None:
 EQUALS = stars([[3, 3, 3, 3, 3]])
 
 
-def test_ties_by_id_and_for_the_attacker() -> None:
+def test_ties_by_id() -> None:
     by_id = neighbor_lists(EQUALS, axis="item", similarity=Similarity(), k=2, ties="id")
     assert by_id.indices.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1]]
-    attacked = neighbor_lists(EQUALS, axis="item", similarity=Similarity(), k=2, ties="attacker", attacker=[4, 3])
-    assert attacked.indices.tolist() == [[3, 4], [3, 4], [3, 4], [4, 0], [3, 0]]
-
-
-def test_the_attacker_wins_ties_only() -> None:
-    data = stars([[5, 5, 1, 1], [1, 1, 5, 2]])
-    found = neighbor_lists(data, axis="item", similarity=Similarity(), k=1, ties="attacker", attacker=[2])
-    assert found.indices[0].tolist() == [1]
 
 
 def test_ties_at_random_are_fair(fixed_bits: object) -> None:
@@ -424,10 +416,7 @@ def test_bad_settings_are_refused(arguments: dict[str, Any], words: str) -> None
         ({"axis": "film"}, "axis"),
         ({"similarity": "cosine"}, "similarity"),
         ({"ties": "first"}, "ties"),
-        ({"ties": "attacker"}, "attacker"),
-        ({"attacker": [1]}, "attacker"),
-        ({"ties": "attacker", "attacker": [9]}, "from 9 to 9"),
-        ({"ties": "attacker", "attacker": [0.5]}, "codes"),
+        ({"ties": "attacker"}, "ties"),
         ({"threads": 0}, "threads"),
     ],
 )

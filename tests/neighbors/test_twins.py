@@ -349,11 +349,11 @@ def test_wrong_use_is_told() -> None:
         index.neighbors(0, n=0)
     with pytest.raises(UsageError, match="length = 0"):
         TwinIndex(world(films), length=0)
-    with pytest.raises(UsageError, match="'cosine' or 'cosine_full'"):
+    with pytest.raises(UsageError, match="'cosine', 'cosine_full'"):
         TwinIndex(world(films), similarity="pearson")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="'user' or 'item'"):
+    with pytest.raises(UsageError, match="'user', 'item'"):
         TwinIndex(world(films), axis="tag")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="'rows' or 'columns'"):
+    with pytest.raises(UsageError, match="'rows', 'columns'"):
         FullComputation(visit="all")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="probes must be at least 1"):
         TwinSearch(0)

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data import Interactions
-from discreet.neighbors.item_means import item_sums
-from discreet.neighbors.shrunk_lists import ListRule, whole_ratings
+from discreet.neighbors.shrunk_lists import ListRule, item_sums, whole_ratings
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.privacy.losses import Concentrated
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism

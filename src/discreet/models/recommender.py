@@ -212,12 +212,17 @@ class Recommender(ABC):
         described, data = load_with_records(folder, cls.name)
         stated = described.get("guarantee")
         try:
-            model = cls(**described["config"])
+            model = cls(**cls._saved_settings(described["config"]))
             guarantee = None if stated is None else Guarantee.from_json(stated)
         except (KeyError, TypeError, UsageError) as error:
             raise ReleaseError(f"the description of the model in {folder} is damaged: {error}.") from error
         model._start(data, guarantee)
         return model
+
+    @classmethod
+    def _saved_settings(cls, saved: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings of a saved model in the words of this version."""
+        return saved
 
     def _start(self, data: Interactions, guarantee: Guarantee | None) -> None:
         """Learn again from records that were saved with the model."""

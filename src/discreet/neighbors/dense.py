@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,19 @@ from discreet.neighbors.profiles import Profiles
 if TYPE_CHECKING:
     from discreet.neighbors.kernels import Rule
 
-__all__ = ["PairSensitivities", "dense_matrix", "dense_rows", "dense_sensitivities", "refuse_large"]
+__all__ = ["Form", "Likeness", "dense_sensitivities", "dense_similarities", "refuse_large"]
+
+Form = Literal["lemma", "exact"]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer]
 
 MOST_BYTES = 4 * 2**30
 ROWS = 16  # rows that a thread takes at a time
 
 
-@dataclass(frozen=True)
-class PairSensitivities:
-    """Similarities, and how far the leaving of one co-rater can move each: one row an entity, one column a code.
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """Rows of similarities and, where asked for, how far the leaving of one co-rater can move each; one column a code.
 
     Attributes
     ----------
@@ -38,10 +43,20 @@ class PairSensitivities:
         How many co-raters there are. Both sensitivities are 0 where that is fewer than the minimum.
     """
 
-    similarity: NDArray[np.float32]
-    lemma: NDArray[np.float32]
-    exact: NDArray[np.float32]
-    overlap: NDArray[np.int32]
+    similarity: NDArray[Any]
+    lemma: Any = None
+    exact: Any = None
+    overlap: Any = None
+
+    def at(self, row: Integers, other: Integers, form: Form | None) -> tuple[Floats, Floats | None]:
+        """Similarity and RS of each pair of a row and a column."""
+        sensitivity = None if form is None else getattr(self, form)[row, other].astype(np.float64)
+        return self.similarity[row, other].astype(np.float64), sensitivity
+
+    def mapped(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Likeness:
+        """The same after a change of every array."""
+        rest = (None if part is None else change(part) for part in (self.lemma, self.exact, self.overlap))
+        return Likeness(change(self.similarity), *rest)
 
 
 def refuse_large(n: int, bytes_each: int, rows: int | None = None) -> None:
@@ -55,67 +70,45 @@ def refuse_large(n: int, bytes_each: int, rows: int | None = None) -> None:
         )
 
 
-def dense_rows(profiles: Profiles, rule: Rule, codes: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
-    """Similarities of some entities to all."""
+def dense_similarities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64] | None, threads: int) -> NDArray[Any]:
+    """Similarities of some entities to all, in 64 bits, or of all pairs, in 32."""
     from discreet.neighbors.kernels import SUMS, similarities_into
 
-    refuse_large(profiles.n, 8, codes.size)
-    out, parts = np.empty((codes.size, profiles.n)), _parts(codes.size)
+    rows, dtype = (profiles.n, np.float32) if codes is None else (codes.size, np.float64)
+    out, parts = np.empty((rows, profiles.n), dtype=dtype), _parts(rows)
     sums = [np.zeros((profiles.n, SUMS)) for _ in range(min(threads, len(parts)))]
 
     def work(worker: int, part: NDArray[np.int64]) -> None:
-        similarities_into(out, part, False, profiles.position[codes[part]], profiles, rule, sums[worker])
+        similarities_into(out, *_places(profiles, codes, part), profiles, rule, sums[worker])
 
     share_out(work, parts, threads)
     return out
 
 
-def dense_matrix(profiles: Profiles, rule: Rule, threads: int) -> NDArray[np.float32]:
-    """Similarities of all pairs."""
-    from discreet.neighbors.kernels import SUMS, similarities_into
-
-    out = np.empty((profiles.n, profiles.n), dtype=np.float32)
-    sums = [np.zeros((profiles.n, SUMS)) for _ in range(threads)]
-
-    def work(worker: int, part: NDArray[np.int64]) -> None:
-        similarities_into(out, profiles.code[part], True, part.astype(np.int32), profiles, rule, sums[worker])
-
-    share_out(work, _parts(profiles.n), threads)
-    return out
-
-
-def dense_sensitivities(
-    profiles: Profiles, rule: Rule, codes: NDArray[np.int64] | None, threads: int
-) -> PairSensitivities:
+def dense_sensitivities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64] | None, threads: int) -> Likeness:
     """Similarities and sensitivities of some entities to all, or of all pairs."""
     from discreet.neighbors.kernels import SUMS, sensitivities_into
 
-    n, mirror = profiles.n, codes is None
-    rows = n if codes is None else codes.size
-    found = PairSensitivities(
-        *(np.empty((rows, n), dtype=np.float32) for _ in range(3)), overlap=np.empty((rows, n), dtype=np.int32)
-    )
-    sums = [np.zeros((n, SUMS)) for _ in range(threads)]
-    room = [np.zeros((n, 3)) for _ in range(threads)]
+    n = profiles.n
+    shape = (n if codes is None else codes.size, n)
+    similarity, lemma, exact = (np.empty(shape, dtype=np.float32) for _ in range(3))
+    found = (similarity, lemma, exact, np.empty(shape, dtype=np.int32))
+    sums, room = ([np.zeros((n, width)) for _ in range(threads)] for width in (SUMS, 3))
 
     def work(worker: int, part: NDArray[np.int64]) -> None:
-        positions = part.astype(np.int32) if codes is None else profiles.position[codes[part]]
-        sensitivities_into(
-            found.similarity,
-            found.lemma,
-            found.exact,
-            found.overlap,
-            profiles.code[part] if codes is None else part,
-            mirror,
-            positions,
-            profiles,
-            rule,
-            sums[worker],
-            room[worker],
-        )
+        sensitivities_into(*found, *_places(profiles, codes, part), profiles, rule, sums[worker], room[worker])
 
-    share_out(work, _parts(rows), threads)
-    return found
+    share_out(work, _parts(shape[0]), threads)
+    return Likeness(*found)
+
+
+def _places(
+    profiles: Profiles, codes: NDArray[np.int64] | None, part: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], bool, NDArray[np.int32]]:
+    """Rows of the result, whether each pair is computed once for both sides, and positions, for the kernels."""
+    if codes is None:
+        return profiles.code[part], True, part.astype(np.int32)
+    return part, False, profiles.position[codes[part]]
 
 
 def _parts(size: int) -> list[NDArray[np.int64]]:

@@ -5,61 +5,29 @@ None of them has a proved guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from discreet.errors import UsageError
 from discreet.neighbors import selection
-from discreet.neighbors.lists import Ties
 from discreet.neighbors.neighbor_model import NeighborModel
 from discreet.neighbors.selection import SelectionStrategy
 from discreet.neighbors.selection.exponential import Sensitivity
+from discreet.neighbors.selection.lists import Ties
 from discreet.privacy.numbers import Rational
 
 __all__ = ["KNN", "NPNS", "PNCF", "PPNS", "NaiveExponentialNeighbors", "UniformNeighbors"]
 
 
 @dataclass(kw_only=True)
-class RankedModel(NeighborModel):
-    """A model that ranks its candidates, so that ties have to be broken.
-
-    Parameters
-    ----------
-    ties
-        Who goes first among equals: "random", a coin for each question; "id", the lower id; "attacker", those named
-        in ``attacker``, then the lower id, for studies of attacks.
-    attacker
-        Ids of the items or users that go first with ``ties="attacker"``; ids that are not in the data are passed over.
-    """
-
-    ties: Ties = "random"
-    attacker: Iterable[Hashable] | None = None
-
-    def _first_among_equals(self) -> Iterable[Hashable]:
-        return self.attacker or ()
-
-    def _rule_for_ties(self) -> Literal["random", "id"]:
-        if self.ties not in ("random", "id", "attacker"):
-            raise UsageError(f"ties = {self.ties!r} is not known.", remedy='Use "random", "id" or "attacker".')
-        if (self.ties == "attacker") != (self.attacker is not None):
-            raise UsageError(
-                f"ties = {self.ties!r} does not go with {'no' if self.attacker is None else 'given'} attacker ids.",
-                remedy='Give attacker= exactly with ties="attacker".',
-            )
-        return "random" if self.ties == "random" else "id"
-
-
-@dataclass(kw_only=True)
-class KNN(RankedModel):
+class KNN(NeighborModel):
     """The k most similar neighbors.
 
     Parameters
     ----------
     k, similarity, axis, candidates, centering, weighting, fallback
         As in ``NeighborModel``.
-    ties, attacker
-        Who goes first among equals, as in ``RankedModel``; "id" unless told, so that answers do not depend on a draw.
+    ties
+        Who goes first among equals: "id", the lower id, so that answers do not depend on a draw, or "random".
 
     Privacy
     -------
@@ -82,7 +50,7 @@ class KNN(RankedModel):
     ties: Ties = "id"
 
     def strategy(self) -> SelectionStrategy:
-        return selection.Nearest(self.k, ties=self._rule_for_ties())
+        return self._as(selection.Nearest)
 
 
 @dataclass(kw_only=True)
@@ -103,11 +71,11 @@ class UniformNeighbors(NeighborModel):
     name: ClassVar[str] = "uniform-neighbors"
 
     def strategy(self) -> SelectionStrategy:
-        return selection.Uniform(self.k)
+        return self._as(selection.Uniform)
 
 
 @dataclass(kw_only=True)
-class NPNS(RankedModel):
+class NPNS(NeighborModel):
     """Probabilistic neighbor selection (nPNS): k neighbors drawn in proportion to their similarity.
 
     Parameters
@@ -118,8 +86,8 @@ class NPNS(RankedModel):
         Draw from the beta·k most similar only; None for all candidates.
     floor
         The least weight in the draw. With 0, as published, nobody with a similarity below 0 is drawn.
-    ties, attacker
-        Who is among the beta·k most similar, among equals.
+    ties
+        Who is among the beta·k most similar, among equals: "random", a coin for each question, or "id", the lower id.
 
     Privacy
     -------
@@ -134,9 +102,10 @@ class NPNS(RankedModel):
     name: ClassVar[str] = "npns"
     beta: int | None = None
     floor: float = 0.0
+    ties: Ties = "random"
 
     def strategy(self) -> SelectionStrategy:
-        return selection.Probabilistic(self.k, beta=self.beta, floor=self.floor, ties=self._rule_for_ties())
+        return self._as(selection.Probabilistic)
 
 
 @dataclass(kw_only=True)
@@ -175,7 +144,7 @@ class NaiveExponentialNeighbors(NeighborModel):
     def strategy(self) -> SelectionStrategy:
         signed = self._measure().kind in ("pearson", "cosine_adjusted")
         rs = (2.0 if signed else 1.0) if self.rs is None else self.rs
-        return selection.NaiveExponential(self.k, epsilon=self.epsilon, rs=rs, rs_cap=self.rs_cap, laplace=self.laplace)
+        return self._as(selection.NaiveExponential, rs=rs)
 
 
 @dataclass(kw_only=True)
@@ -223,21 +192,11 @@ class PNCF(NeighborModel):
     beta: int | None = None
 
     def strategy(self) -> SelectionStrategy:
-        return selection.PNCF(
-            self.k,
-            epsilon=self.epsilon,
-            rs=self.rs,
-            rs_cap=self.rs_cap,
-            laplace=self.laplace,
-            c0=self.c0,
-            w=self.w,
-            rho=self.rho,
-            beta=self.beta,
-        )
+        return self._as(selection.PNCF)
 
 
 @dataclass(kw_only=True)
-class PPNS(RankedModel):
+class PPNS(NeighborModel):
     """Partitioned probabilistic neighbor selection: k − 1 of the k nearest, and one from further down.
 
     Parameters
@@ -248,8 +207,8 @@ class PPNS(RankedModel):
         As in ``selection.PPNS``.
     k, similarity, axis, candidates, centering, weighting, fallback
         As in ``NeighborModel``. The thesis predicts with ``centering=None``.
-    ties, attacker
-        Who goes first among equals.
+    ties
+        Who goes first among equals: "random", a coin for each question, or "id", the lower id.
 
     Privacy
     -------
@@ -267,13 +226,7 @@ class PPNS(RankedModel):
     beta: int = 2
     against: Literal["knn", "beta-knn"] = "knn"
     rs: Sensitivity = "lemma"
+    ties: Ties = "random"
 
     def strategy(self) -> SelectionStrategy:
-        return selection.PPNS(
-            self.k,
-            epsilon=self.epsilon,
-            beta=self.beta,
-            against=self.against,
-            rs=self.rs,
-            ties=self._rule_for_ties(),
-        )
+        return self._as(selection.PPNS)

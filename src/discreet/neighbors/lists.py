@@ -1,10 +1,9 @@
-"""Neighbor lists: of each entity the most similar others, best first, and who comes first among equals."""
+"""Neighbor lists: of each entity the most similar others, best first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +11,11 @@ from numpy.typing import NDArray
 from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
-from discreet.privacy import entropy
 
 if TYPE_CHECKING:
     from discreet.neighbors.kernels import Rule
 
-__all__ = ["NeighborLists", "Ties", "checked_codes", "nearest", "tie_order"]
-
-Ties = Literal["random", "id", "attacker"]
+__all__ = ["NeighborLists", "nearest"]
 
 MOST_BYTES = 4 * 2**30  # of all lists together while they are made
 ROWS = 32  # rows that a thread takes at a time
@@ -66,52 +62,6 @@ class NeighborLists:
             raise UsageError(f"there is no list of {code}: the codes run from 0 to {len(self) - 1}.")
         size = int(np.count_nonzero(self.indices[code] >= 0))
         return self.indices[code, :size], self.scores[code, :size]
-
-
-def tie_order(n: int, *, ties: Ties, attacker: Iterable[int] | None = None) -> NDArray[np.int64]:
-    """Codes from 0 to n − 1 in the order in which equals are listed.
-
-    Parameters
-    ----------
-    ties
-        ``"random"``: one random order, fresh for each call. ``"id"``: the lower code first. ``"attacker"``: the codes
-        in ``attacker`` first, then the lower code; for studies of attacks.
-    attacker
-        Whom the attacker wants to see in a list.
-
-    Examples
-    --------
-    >>> tie_order(4, ties="attacker", attacker=[2]).tolist()
-    [2, 0, 1, 3]
-    """
-    if (ties == "attacker") != (attacker is not None):
-        raise UsageError(
-            f"ties={ties!r} does not go with {'no' if attacker is None else 'given'} attacker codes.",
-            remedy='Give attacker= exactly with ties="attacker".',
-        )
-    if ties == "random":
-        return np.argsort(entropy.random_words(n), kind="stable")
-    if ties == "id":
-        return np.arange(n)
-    if ties == "attacker":
-        last = np.ones(n, dtype=bool)
-        last[checked_codes(attacker, n, "attacker")] = False
-        return np.argsort(last, kind="stable")
-    raise UsageError(f"ties must be 'random', 'id' or 'attacker', got {ties!r}.")
-
-
-def checked_codes(codes: object, n: int, name: str) -> NDArray[np.int64]:
-    """Whole numbers from 0 to n − 1, as an array."""
-    if isinstance(codes, Iterable) and not isinstance(codes, np.ndarray):
-        codes = list(codes)
-    found = np.asarray(codes)
-    if found.size == 0 and found.ndim == 1:
-        return np.empty(0, dtype=np.int64)
-    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
-        raise UsageError(f"{name} must be a list of codes, not {codes!r}.")
-    if found.min() < 0 or found.max() >= n:
-        raise UsageError(f"{name} has codes from {found.min()} to {found.max()}; they run from 0 to {n - 1}.")
-    return found.astype(np.int64)
 
 
 def nearest(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from decimal import Decimal
-from fractions import Fraction
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.common.remedies import KEEP_LATEST
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.models.published_model import Answers, PublishedModel, entity_means, height_of, owners_of
-from discreet.neighbors.pair_table import Likeness, PairTable
+from discreet.neighbors.dense import Likeness
+from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Pools, parts_of_size, ragged, weighted_mean
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import Nearest, SelectionStrategy
@@ -73,9 +73,23 @@ class NeighborModel(PublishedModel):
     weighting: Literal["similarity", "equal"] = "similarity"
     fallback: Literal["mean"] | None = "mean"
 
+    def __post_init__(self) -> None:
+        require_choice(self.axis, "axis", ("item", "user"))
+        require_choice(self.candidates, "candidates", ("rated", "all"))
+        require_choice(self.weighting, "weighting", ("similarity", "equal"))
+        for name in ("centering", "fallback"):
+            require_choice(getattr(self, name), name, ("mean", None))
+        self._measure()
+        self.strategy()
+
     @abstractmethod
     def strategy(self) -> SelectionStrategy:
         """How neighbors are chosen, and what was claimed for it."""
+
+    def _as(self, kind: type[SelectionStrategy], **others: Any) -> SelectionStrategy:
+        """A strategy with the settings that it shares with the model, and others."""
+        shared = {one.name: getattr(self, one.name) for one in fields(kind) if one.name not in others}
+        return kind(**shared, **others)
 
     def _measure(self) -> Similarity:
         if isinstance(self.similarity, Similarity):
@@ -84,13 +98,12 @@ class NeighborModel(PublishedModel):
             return Similarity(**self.similarity)
         return Similarity(self.similarity)  # type: ignore[arg-type]
 
-    def _first_among_equals(self) -> Iterable[Hashable]:
-        """Ids of entities that go first in a tie."""
-        return ()
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+    @classmethod
+    def _saved_settings(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """Version 0.1 also saved who goes first among equals in a study of attacks."""
+        if saved.get("ties") == "attacker":
+            raise ReleaseError("this model breaks ties for a study of attacks.", remedy='Fit it again with ties="id".')
+        return {name: value for name, value in saved.items() if name != "attacker"}
 
     # Fitting
 
@@ -109,17 +122,6 @@ class NeighborModel(PublishedModel):
         return replace(promise, not_covered=(*promise.not_covered, means))
 
     def _check(self, data: Interactions) -> None:
-        for name, allowed in (
-            ("axis", ("item", "user")),
-            ("candidates", ("rated", "all")),
-            ("centering", ("mean", None)),
-            ("weighting", ("similarity", "equal")),
-            ("fallback", ("mean", None)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise UsageError(
-                    f"{name} = {getattr(self, name)!r} is not known.", remedy=f"Use {' or '.join(map(repr, allowed))}."
-                )
         if data.rating is not None and data.scale is not None and data.may_repeat:
             raise UsageError(
                 "a prediction needs one rating of each item by each user; these records may repeat.",
@@ -134,13 +136,6 @@ class NeighborModel(PublishedModel):
         self.item_means_ = entity_means(matrix.indices, matrix.data, data.n_items)
         self.user_means_ = entity_means(np.repeat(np.arange(data.n_users), counts), matrix.data, data.n_users)
         self._table, self._strategy = table, strategy
-        ids = data.items if self.axis == "item" else data.users
-        first = list(self._first_among_equals())
-        self._priority = None
-        if first:
-            codes = ids.encode(first, unknown="mark")
-            self._priority = np.zeros(len(ids))
-            self._priority[codes[codes >= 0]] = 1.0
         self._alike = Answers()
 
     # Using
@@ -200,7 +195,7 @@ class NeighborModel(PublishedModel):
             return np.where(similarity == 0, -np.inf, similarity).reshape(items.size, n_items)
         starts = np.arange(items.size + 1, dtype=np.int64) * n_items
         pools = Pools(starts, other, similarity, sensitivity, np.ones(other.size))
-        chosen = pools.only((similarity != 0) & (other != target)).choose(self._strategy, None)
+        chosen = pools.only((similarity != 0) & (other != target)).choose(self._strategy)
         scores = np.full((items.size, n_items), -np.inf)
         row, place = np.nonzero(chosen.other >= 0)
         scores[row, chosen.other[row, place]] = chosen.weight[row, place]
@@ -252,7 +247,7 @@ class NeighborModel(PublishedModel):
         newcomers: tuple[Likeness, NDArray[np.int64]] | None,
     ) -> Vector:
         pools = self._pools(rows, row, item, newcomers)
-        chosen = pools.choose(self._strategy, self._priority)
+        chosen = pools.choose(self._strategy)
         if self._data.rating is None:
             # Where nobody speaks for an item, it stands below the others by popularity.
             spoken = np.where(np.isnan(chosen.value), 0.0, chosen.weight).sum(axis=1)
@@ -329,16 +324,3 @@ def _check_history(history: Mapping[Any, float] | Sequence[Any], data: Interacti
     for item, value in history.items():
         if scale is not None and not float(scale.low) <= float(value) <= float(scale.high):
             raise DataError(f"the history rates {item!r} with {value}, which is not on the scale {scale}.")
-
-
-def _plain(value: Any) -> Any:
-    """A setting as JSON has it."""
-    if isinstance(value, Similarity):
-        return {name: _plain(part) for name, part in asdict(value).items()}
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, tuple | list | set | frozenset):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value) if isinstance(value, Fraction | Decimal) else value

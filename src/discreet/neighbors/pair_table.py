@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
+from discreet.neighbors.dense import Form, Likeness
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.similarity import Similarity, pair_sensitivities, similarity_matrix, similarity_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Likeness", "PairTable"]
+__all__ = ["PairTable"]
 
-Form = Literal["lemma", "exact"]
 Vector = NDArray[np.float64]
 Integers = NDArray[np.integer]
 
 # Up to so many bytes all pairs are computed at once and kept.
 WHOLE = 2**30
-
-
-@dataclass(frozen=True, eq=False)
-class Likeness:
-    """Some rows of similarities, and of RS by either form where it was asked for."""
-
-    similarity: NDArray[np.float32]
-    lemma: NDArray[np.float32] | None = None
-    exact: NDArray[np.float32] | None = None
-
-    def at(self, row: Integers, other: Integers, form: Form | None) -> tuple[Vector, Vector | None]:
-        """Similarity and RS of each pair of a row and a column."""
-        sensitivity = None if form is None else getattr(self, form)[row, other].astype(np.float64)
-        return self.similarity[row, other].astype(np.float64), sensitivity
-
-    def columns(self, codes: Integers) -> Likeness:
-        """The same rows, some columns."""
-        parts = (self.similarity, self.lemma, self.exact)
-        return Likeness(*(None if part is None else part[:, codes] for part in parts))  # type: ignore[arg-type]
 
 
 class PairTable:
@@ -104,17 +84,15 @@ class PairTable:
         )
         codes = joined.users.encode((data.n_users + some).tolist())
         found = _computed(joined, "user", self.similarity, self.form, codes)
-        found = found.columns(joined.users.encode(list(range(data.n_users))))
+        known = joined.users.encode(list(range(data.n_users)))
 
-        def spread(part: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-            """Rows of zeros for those who have no history."""
-            if part is None:
-                return None
-            full = np.zeros((counts.size, self.n), dtype=np.float32)
-            full[some] = part
+        def spread(part: NDArray[Any]) -> NDArray[Any]:
+            """The columns of the known users; rows of zeros for those who have no history."""
+            full = np.zeros((counts.size, self.n), dtype=part.dtype)
+            full[some] = part[:, known]
             return full
 
-        return Likeness(*map(spread, (found.similarity, found.lemma, found.exact)))  # type: ignore[arg-type]
+        return found.mapped(spread)
 
 
 def _computed(
@@ -122,8 +100,7 @@ def _computed(
 ) -> Likeness:
     """Rows of these codes, or all. Numbers are 32 bits wide on every way, so that ties are the same on all."""
     if form is not None:
-        found = pair_sensitivities(data, axis=axis, similarity=similarity, rows=codes)
-        return Likeness(found.similarity, found.lemma, found.exact)
+        return pair_sensitivities(data, axis=axis, similarity=similarity, rows=codes)
     if codes is None:
         return Likeness(similarity_matrix(data, axis=axis, similarity=similarity))
     return Likeness(similarity_rows(data, axis=axis, similarity=similarity, rows=codes).astype(np.float32))

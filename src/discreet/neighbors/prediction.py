@@ -56,10 +56,9 @@ class Pools:
         sensitivity = None if self.sensitivity is None else self.sensitivity[keep]
         return Pools(starts, self.other[keep], self.similarity[keep], sensitivity, self.value[keep])
 
-    def choose(self, strategy: SelectionStrategy, priority: Vector | None) -> Chosen:
+    def choose(self, strategy: SelectionStrategy) -> Chosen:
         """Draw the neighbors of every question, and their weights."""
-        first = None if priority is None else priority[self.other]
-        lists = CandidateLists(self.similarity, self.starts, self.sensitivity, first)
+        lists = CandidateLists(self.similarity, self.starts, self.sensitivity)
         places = strategy.choose_many(lists)
         weight = strategy.weights_many(lists, places)
         if not self.other.size:

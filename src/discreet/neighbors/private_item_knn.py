@@ -8,6 +8,7 @@ M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 201
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +25,9 @@ from discreet.models.item_gram import empty_gram, item_gram
 from discreet.models.item_likeness import affinity_of, agreement_of, without_common_level
 from discreet.models.item_statistics import ItemStatistics, public_ends
 from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
-from discreet.neighbors.signal_strength import head_size, strength_of
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.gram import BoundedGram
+from discreet.privacy.losses import Loss, Pure
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
@@ -50,6 +51,9 @@ _THEOREMS = {
 CROSSOVER = {"user": 100, "record": 350}
 """Below this strength of signal popularity ranks better than neighbors do. One rating hardly moves popularity, so where
 it is the unit popularity is known well and neighbors must be known better."""
+
+SHARE_OF_HEAD = 1 / 8
+"""How much of the head a user has usually touched: for the rule only."""
 
 
 @dataclass
@@ -269,3 +273,40 @@ class PrivateItemKNN(ReleasedModel):
                 likeness = self.affinity_[place]
                 scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores
+
+
+# How far what users have in common stands out of the noise
+
+
+def head_size(first: ItemStatistics, budget: Budget) -> float:
+    """How many items of the largest weight are worth comparing: the square root of the signal times a constant.
+
+    The constants were chosen on MovieLens: more items share the same signal, fewer leave some of it unused.
+    """
+    unit = Unit.of(budget.unit)
+    strength = strength_of(first, budget.loss, unit, head=1)
+    if unit.what == "record":
+        return 5 * math.sqrt(strength)
+    # At pure ε the signal falls with the size, so size = 8.5·√(signal/size) asks for a third root.
+    return (8.5**2 * strength) ** (1 / 3) if budget.is_pure else 8.5 * math.sqrt(strength)
+
+
+def strength_of(first: ItemStatistics, loss: Loss, unit: Unit, *, head: int) -> float:
+    """Signal over noise: users × the length of a usual user's matrix ÷ the noise on an entry.
+
+    With n items in the head, the weights of ``item_gram`` give a matrix of length 1, 2/n, √n and 1; the noise on an
+    entry is taken for the whole budget and for two matrices.
+    """
+    users = first.users
+    if isinstance(loss, Pure):
+        deviation = math.sqrt(2) / float(loss.epsilon)
+        if unit.what == "record":
+            return users / (3 * deviation)
+        return users * 2 / (SHARE_OF_HEAD * head) / (2 * deviation)
+    concentrated = loss.concentrated()
+    assert concentrated is not None
+    deviation = 1 / math.sqrt(2 * concentrated.rho)
+    if unit.what == "user":
+        return users / deviation
+    records = max(users, float(first.weights.sum()))
+    return math.sqrt(users * records) / (math.sqrt(2) * deviation)

@@ -21,8 +21,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
 from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_catalog
-from discreet.neighbors.item_means import ItemMeans, item_sums
-from discreet.neighbors.shrunk_lists import BITS, ListRule, whole_ratings
+from discreet.neighbors.shrunk_lists import BITS, ItemMeans, ListRule, item_sums, whole_ratings
 from discreet.privacy.bounding import cap_items
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.draws import Spend, paid_from

@@ -15,21 +15,24 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.common.threads import available_threads
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.neighbors.dense import PairSensitivities, dense_matrix, dense_rows, dense_sensitivities, refuse_large
-from discreet.neighbors.lists import NeighborLists, Ties, checked_codes, nearest, tie_order
+from discreet.neighbors.dense import Likeness, dense_sensitivities, dense_similarities, refuse_large
+from discreet.neighbors.lists import NeighborLists, nearest
 from discreet.neighbors.profiles import Axis, Centering, Profiles, profiles_of, rating_step
+from discreet.neighbors.selection.lists import Ties
+from discreet.privacy import entropy
 from discreet.privacy.numbers import as_fraction
 
 if TYPE_CHECKING:
     from discreet.neighbors.kernels import Rule
 
 __all__ = [
+    "Likeness",
     "NeighborLists",
-    "PairSensitivities",
     "Similarity",
     "neighbor_lists",
     "pair_sensitivities",
@@ -115,10 +118,7 @@ def _largest_rating(data: Interactions) -> float:
     if data.rating is None:
         return 1.0
     if data.scale is None:
-        raise UsageError(
-            "a shrunk cosine needs to know the largest rating that can be given.",
-            remedy=DECLARE_SCALE,
-        )
+        raise UsageError("a shrunk cosine needs to know the largest rating that can be given.", remedy=DECLARE_SCALE)
     return float(max(abs(data.scale.low), abs(data.scale.high))) / rating_step(data)
 
 
@@ -129,7 +129,6 @@ def neighbor_lists(
     similarity: Similarity | None = None,
     k: int,
     ties: Ties = "random",
-    attacker: Iterable[int] | None = None,
     threads: int | None = None,
 ) -> NeighborLists:
     """Of each item, or user, the k most similar others.
@@ -145,10 +144,7 @@ def neighbor_lists(
     k
         How many neighbors at most.
     ties
-        Who comes first among equals: ``"random"`` (one random order for the whole call), ``"id"`` (the lower code) or
-        ``"attacker"`` (the codes in ``attacker``, then the lower code).
-    attacker
-        Codes of the entities that an attacker wants to see listed.
+        Who comes first among equals: ``"random"`` (one random order for the whole call) or ``"id"`` (the lower code).
     threads
         How many to use: all cores unless told. The result does not depend on it.
 
@@ -167,13 +163,11 @@ def neighbor_lists(
     >>> shop.items.decode(lists.of(shop.items.encode(["tea"])[0])[0])
     ['rum']
     """
-    similarity = _checked_similarity(similarity)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k={k!r} must be a whole number from 1 on.")
-    rule = similarity.rule(data)
-    n_threads = available_threads(threads)
-    profiles = profiles_of(data, axis=axis, centering=CENTERING[similarity.kind], threads=n_threads)
-    order = tie_order(profiles.n, ties=ties, attacker=attacker)
+    require_choice(ties, "ties", ("random", "id"))
+    profiles, rule, n_threads = _prepared(data, axis, similarity, threads, keep=False)
+    order = np.argsort(entropy.random_words(profiles.n)) if ties == "random" else np.arange(profiles.n)
     width = min(int(k), max(profiles.n - 1, 0))
     scores, indices = nearest(profiles, rule, order, width, n_threads)
     if width < k:
@@ -201,10 +195,10 @@ def similarity_rows(
     >>> similarity_rows(shop, axis="item", similarity=Similarity("cosine"), rows=shop.items.encode(["tea"]))
     array([[1., 1., 1.]])
     """
-    similarity = _checked_similarity(similarity)
-    rule, n_threads = similarity.rule(data), available_threads(threads)
-    profiles = _kept_profiles(data, axis, CENTERING[similarity.kind], n_threads)
-    return dense_rows(profiles, rule, checked_codes(rows, profiles.n, "rows"), n_threads)
+    profiles, rule, n_threads = _prepared(data, axis, similarity, threads)
+    codes = _checked_codes(rows, profiles.n)
+    refuse_large(profiles.n, 8, codes.size)
+    return dense_similarities(profiles, rule, codes, n_threads)
 
 
 def similarity_matrix(
@@ -219,10 +213,9 @@ def similarity_matrix(
     array([[1. , 0.8],
            [0.8, 1. ]], dtype=float32)
     """
-    similarity = _checked_similarity(similarity)
-    rule, n_threads = similarity.rule(data), available_threads(threads)
     refuse_large(data.n_items if axis == "item" else data.n_users, 4)
-    return dense_matrix(_kept_profiles(data, axis, CENTERING[similarity.kind], n_threads), rule, n_threads)
+    profiles, rule, n_threads = _prepared(data, axis, similarity, threads)
+    return dense_similarities(profiles, rule, None, n_threads)
 
 
 def pair_sensitivities(
@@ -232,7 +225,7 @@ def pair_sensitivities(
     similarity: Similarity | None = None,
     rows: Iterable[int] | None = None,
     threads: int | None = None,
-) -> PairSensitivities:
+) -> Likeness:
     """Similarities with the recommendation-aware sensitivity (RS) of each pair, of all pairs or of some rows.
 
     Parameters
@@ -260,29 +253,40 @@ def pair_sensitivities(
     >>> found.similarity, found.lemma, found.exact
     (array([[1., 1.]], dtype=float32), array([[25., 25.]], dtype=float32), array([[0., 0.]], dtype=float32))
     """
-    similarity = _checked_similarity(similarity)
-    rule, n_threads = similarity.rule(data), available_threads(threads)
     n = data.n_items if axis == "item" else data.n_users
-    codes = None if rows is None else checked_codes(rows, n, "rows")
+    codes = None if rows is None else _checked_codes(rows, n)
     refuse_large(n, 16, n if codes is None else codes.size)
-    profiles = _kept_profiles(data, axis, CENTERING[similarity.kind], n_threads)
+    profiles, rule, n_threads = _prepared(data, axis, similarity, threads)
     return dense_sensitivities(profiles, rule, codes, n_threads)
-
-
-def _checked_similarity(similarity: Similarity | None) -> Similarity:
-    if similarity is None:
-        return Similarity()
-    if not isinstance(similarity, Similarity):
-        raise UsageError(f"similarity must be a Similarity, such as Similarity('cosine'), got {similarity!r}.")
-    return similarity
 
 
 # The last layout of each data set that rows were asked of; it goes with the data.
 _KEPT: WeakKeyDictionary[Interactions, tuple[Axis, Centering, Profiles]] = WeakKeyDictionary()
 
 
-def _kept_profiles(data: Interactions, axis: Axis, centering: Centering, threads: int) -> Profiles:
+def _prepared(
+    data: Interactions, axis: Axis, similarity: Similarity | None, threads: int | None, *, keep: bool = True
+) -> tuple[Profiles, Rule, int]:
+    """The layout of the ratings, the numbers of the similarity, and how many threads to use."""
+    similarity = Similarity() if similarity is None else similarity
+    if not isinstance(similarity, Similarity):
+        raise UsageError(f"similarity must be a Similarity, such as Similarity('cosine'), got {similarity!r}.")
+    rule, n_threads, centering = similarity.rule(data), available_threads(threads), CENTERING[similarity.kind]
     kept = _KEPT.get(data)
     if kept is None or kept[:2] != (axis, centering):
-        kept = _KEPT[data] = (axis, centering, profiles_of(data, axis=axis, centering=centering, threads=threads))
-    return kept[2]
+        kept = axis, centering, profiles_of(data, axis=axis, centering=centering, threads=n_threads)
+        if keep:
+            _KEPT[data] = kept
+    return kept[2], rule, n_threads
+
+
+def _checked_codes(codes: Iterable[int], n: int) -> NDArray[np.int64]:
+    """Whole numbers from 0 to n − 1, as an array."""
+    found = np.asarray(codes if isinstance(codes, np.ndarray) else list(codes))
+    if found.size == 0 and found.ndim == 1:
+        return np.empty(0, dtype=np.int64)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise UsageError(f"rows must be a list of codes, not {codes!r}.")
+    if found.min() < 0 or found.max() >= n:
+        raise UsageError(f"rows has codes from {found.min()} to {found.max()}; they run from 0 to {n - 1}.")
+    return found.astype(np.int64)

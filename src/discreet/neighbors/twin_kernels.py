@@ -11,16 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "by_columns",
-    "by_rows",
-    "copied_list",
-    "equal_range",
-    "first_equal_row",
-    "settle_lists",
-    "squared_norm",
-    "values_by_code",
-]
+__all__ = ["by_columns", "by_rows", "settle_lists", "squared_norm"]
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -100,67 +91,6 @@ def by_columns(
     for row in range(n_rows):
         dot[row] = _cosine(dot[row], left[row], right[row]) if corated else _cosine(dot[row], norm, norms[row])
     return dot
-
-
-@njit(cache=True)
-def equal_range(values: Floats, wanted: float) -> tuple[int, int]:
-    """Where the equals of a number begin and end in a falling list, by binary search."""
-    low, high = 0, values.size
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] > wanted:
-            low = middle + 1
-        else:
-            high = middle
-    begin, high = low, values.size
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] >= wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return begin, low
-
-
-@njit(cache=True)
-def first_equal_row(
-    candidates: Starts, own_columns: Codes, own_ratings: Floats, starts: Starts, columns: Codes, ratings: Floats
-) -> int:
-    """The first candidate whose row is the profile, entry by entry; −1 if there is none."""
-    for candidate in candidates:
-        begin = starts[candidate]
-        if starts[candidate + 1] - begin != own_columns.size:
-            continue
-        same = True
-        for k in range(own_columns.size):
-            if columns[begin + k] != own_columns[k] or ratings[begin + k] != own_ratings[k]:
-                same = False
-                break
-        if same:
-            return candidate
-    return -1
-
-
-@njit(cache=True)
-def copied_list(codes: Codes, values: Floats, twin: int, own: float) -> tuple[Codes, Floats]:
-    """A twin's list with the twin itself put in, whose similarity to its copy is ``own``; ties by code."""
-    place, end = equal_range(values, own)
-    while place < end and codes[place] < twin:
-        place += 1
-    new_codes, new_values = np.empty(codes.size + 1, dtype=np.int32), np.empty(codes.size + 1)
-    new_codes[:place], new_values[:place] = codes[:place], values[:place]
-    new_codes[place], new_values[place] = twin, own
-    new_codes[place + 1 :], new_values[place + 1 :] = codes[place:], values[place:]
-    return new_codes, new_values
-
-
-@njit(cache=True)
-def values_by_code(codes: Codes, values: Floats) -> Floats:
-    """A whole list in the order of the codes."""
-    ordered = np.empty(codes.size)
-    for k in range(codes.size):
-        ordered[codes[k]] = values[k]
-    return ordered
 
 
 @njit(cache=True)

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.data.ids import Codes, group_order
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, UsageError
@@ -102,8 +103,8 @@ class SimilarityLists:
     ) -> None:
         from discreet.neighbors import twin_kernels
 
-        _check_choice("axis", axis, get_args(Axis))
-        _check_choice("similarity", similarity, get_args(Cosine))
+        require_choice(axis, "axis", get_args(Axis))
+        require_choice(similarity, "similarity", get_args(Cosine))
         if length is not None and length < 1:
             raise UsageError(f"length = {length} must be at least 1.", remedy="Leave it out to keep whole lists.")
         self.similarity: Cosine = similarity
@@ -133,10 +134,12 @@ class SimilarityLists:
 
     def first_equal(self, candidates: NDArray[np.int64], profile: Profile) -> int | None:
         """The first of the candidates whose row is this profile."""
-        found = self._kernels.first_equal_row(
-            candidates, profile.columns, profile.ratings, self._starts, self._columns, self._ratings
-        )
-        return None if found < 0 else int(found)
+        sizes = self._starts[candidates + 1] - self._starts[candidates]
+        for candidate in candidates[sizes == profile.columns.size].tolist():
+            row = self._row(candidate)
+            if np.array_equal(row.columns, profile.columns) and np.array_equal(row.ratings, profile.ratings):
+                return candidate
+        return None
 
     # Similarities
 
@@ -163,17 +166,8 @@ class SimilarityLists:
 
     def similarities_to(self, rows: NDArray[np.int64], profile: Profile) -> Floats:
         """Similarity of a profile to some rows."""
-        return self._kernels.by_rows(
-            profile.columns,
-            profile.ratings,
-            self.n_columns,
-            self._starts,
-            self._columns,
-            self._ratings,
-            self._norms,
-            rows,
-            self._corated,
-        )
+        stored = (self._starts, self._columns, self._ratings, self._norms)
+        return self._kernels.by_rows(profile.columns, profile.ratings, self.n_columns, *stored, rows, self._corated)
 
     def own_similarity(self, row: int) -> float:
         """Similarity of a row to an exact copy of itself: 1, or 0 for a row that is empty or all zeros."""
@@ -202,8 +196,7 @@ class SimilarityLists:
     def as_similar(self, row: int, similarity: float) -> NDArray[np.integer]:
         """Rows that have exactly this similarity to a row; itself among them if a copy of it would."""
         codes, values = self.list_of(row)
-        begin, end = self._kernels.equal_range(values, similarity)
-        found = codes[begin:end]
+        found = codes[_equals(values, similarity)]
         return np.append(found, row) if similarity == self.own_similarity(row) else found
 
     def list_from(self, similarities: Floats) -> BuiltList:
@@ -213,10 +206,15 @@ class SimilarityLists:
 
     def list_from_twin(self, twin: int) -> BuiltList:
         """The list of an exact copy of a row: the row's own list, with the row itself in it."""
-        codes, values = self._kernels.copied_list(*self.list_of(twin), twin, self.own_similarity(twin))
+        (codes, values), own = self.list_of(twin), self.own_similarity(twin)
+        equals = _equals(values, own)
+        place = equals.start + np.searchsorted(codes[equals], twin)
+        codes, values = np.insert(codes, place, twin), np.insert(values, place, own)
         if codes.size < self.n_rows or codes.size > self._most:
             return BuiltList(codes[: self.length], values[: self.length], None, twin)
-        return BuiltList(codes, values, self._kernels.values_by_code(codes, values), twin)
+        by_code = np.empty(codes.size)
+        by_code[codes] = values
+        return BuiltList(codes, values, by_code, twin)
 
     def append(self, profile: Profile, built: BuiltList) -> int:
         """Add a row with its list, and put it into the lists of all others. Returns its code."""
@@ -243,16 +241,8 @@ class SimilarityLists:
         self._n_settled = self.n_rows
 
     def _settle(self, rows: NDArray[np.int64]) -> None:
-        self._kernels.settle_lists(
-            rows,
-            self._list_codes,
-            self._list_values,
-            self._reaches,
-            self._waiting,
-            self._n_settled,
-            self.n_rows,
-            self._most,
-        )
+        kept = (self._list_codes, self._list_values, self._reaches, self._waiting)
+        self._kernels.settle_lists(rows, *kept, self._n_settled, self.n_rows, self._most)
 
     def _make_lists(self) -> None:
         n = self.n_rows
@@ -296,6 +286,13 @@ class SimilarityLists:
         self._capacity = capacity
 
 
+def _equals(falling: Floats, wanted: float) -> slice:
+    """Where the equals of a number stand in a falling list."""
+    rising = falling[::-1]
+    begin, end = (falling.size - int(np.searchsorted(rising, wanted, side)) for side in ("right", "left"))
+    return slice(begin, end)
+
+
 def check_ratings(ratings: Floats) -> None:
     """Refuse ratings whose similarity cannot be computed."""
     wrong = ~(np.abs(ratings) <= LARGEST_RATING)
@@ -306,11 +303,6 @@ def check_ratings(ratings: Floats) -> None:
             value=float(ratings[np.argmax(wrong)]),
             remedy=f"Ratings must be finite and at most {LARGEST_RATING:g}.",
         )
-
-
-def _check_choice(name: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise UsageError(f"{name} must be {' or '.join(map(repr, known))}, got {given!r}.")
 
 
 def _grown(array: NDArray, shape: tuple[int, ...]) -> NDArray:

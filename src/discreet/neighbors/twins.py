@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_choice
 from discreet.data.ids import as_id_series
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, UsageError
@@ -49,8 +50,7 @@ class FullComputation(ListBuilder):
     name: ClassVar[str] = "full"
 
     def __init__(self, *, visit: Visit = "columns") -> None:
-        if visit not in ("rows", "columns"):
-            raise UsageError(f"visit must be 'rows' or 'columns', got {visit!r}.")
+        require_choice(visit, "visit", ("rows", "columns"))
         self.visit: Visit = visit
 
     def build(self, lists: SimilarityLists, profile: Profile) -> BuiltList:

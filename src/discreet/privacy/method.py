@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -249,13 +250,17 @@ def run_rounds(rounds: Rounds, parts: Sequence[Any], unit: Unit) -> Made:
 
 
 def settings_as_json(settings: Any) -> dict[str, Any]:
-    """The fields of a dataclass; fractions and units as text, tuples as lists."""
+    """The fields of a dataclass; fractions and units as text, tuples as lists, settings within settings as mappings."""
 
     def as_json(value: Any) -> Any:
-        if isinstance(value, Fraction):
+        if isinstance(value, Fraction | Decimal):
             return str(value)
         if isinstance(value, Unit):
             return value.code
+        if is_dataclass(value):
+            return settings_as_json(value)
+        if isinstance(value, Mapping):
+            return {name: as_json(part) for name, part in value.items()}
         return list(value) if isinstance(value, tuple) else value
 
     return {one.name: as_json(getattr(settings, one.name)) for one in fields(settings) if one.init}

@@ -24,7 +24,7 @@ def test_blocks_hold_every_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists_module, "CELLS", 12)
     sizes = [3, 0, 7, 1, 3, 20]
     rng = np.random.default_rng(1)
-    given = [Candidates(rng.normal(size=n), rng.uniform(size=n), rng.integers(2, size=n).astype(float)) for n in sizes]
+    given = [Candidates(rng.normal(size=n), rng.uniform(size=n)) for n in sizes]
     joined = CandidateLists.of(given)
     seen = []
     for rows, block in joined.blocks():
@@ -37,7 +37,7 @@ def test_blocks_hold_every_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
             assert np.all(block.similarity[row, ~here] == -np.inf)
             seen.append(number)
     assert sorted(seen) == list(range(6))
-    assert column(joined[2].priority) == column(given[2].priority)
+    assert column(joined[2].sensitivity) == column(given[2].sensitivity)
     with pytest.raises(IndexError):
         joined[6]
 

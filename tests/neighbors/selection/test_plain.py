@@ -18,11 +18,6 @@ def test_nearest_with_ties() -> None:
     assert Nearest(2).inclusion(FILMS, exact=False) == pytest.approx([1 / 3, 1, 1 / 3, 1 / 3, 0])
 
 
-def test_the_priority_goes_first_among_equals() -> None:
-    attacked = Candidates(FILMS.similarity, priority=np.array([0.0, 0, 0, 1, 5]))
-    assert Nearest(2).law(attacked) == {(1, 3): 1.0}
-
-
 def test_uniform_does_not_look_at_similarities() -> None:
     law = Uniform(2).law(FILMS)
     assert list(law.values()) == pytest.approx([0.1] * 10)

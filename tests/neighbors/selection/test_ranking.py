@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.neighbors.selection import CandidateLists, Candidates
-from discreet.neighbors.selection.lists import Block
-from discreet.neighbors.selection.ranking import count_splits, rankings, ranks_of, splits
+from discreet.neighbors.selection.lists import Block, count_splits, rankings, ranks_of, splits
 
 TIED = Candidates(np.array([0.5, 0.9, 0.5, 0.5, 0.1]))
 
@@ -24,10 +23,8 @@ def test_most_similar_first_and_absent_last() -> None:
     assert ranks_of(order)[0].tolist() == [2, 0, 1]
 
 
-def test_ties_by_id_and_by_priority() -> None:
+def test_ties_by_id() -> None:
     assert rankings(Block.of(TIED), ties="id")[0].tolist() == [1, 0, 2, 3, 4]
-    favored = Candidates(TIED.similarity, priority=np.array([0.0, 0, 0, 1, 9]))
-    assert rankings(Block.of(favored), ties="id")[0].tolist() == [1, 3, 0, 2, 4]
 
 
 def test_random_ties_are_fair(fixed_bits) -> None:

@@ -1,12 +1,9 @@
 """Neighbor selection: the nearest, at random, by similarity, PNCF, partitioned; each with its exact law."""
 
-from discreet.neighbors.selection.exponential import NaiveExponential
+from discreet.neighbors.selection.exponential import PNCF, NaiveExponential
 from discreet.neighbors.selection.lists import CandidateLists, Candidates
 from discreet.neighbors.selection.partitioned import PPNS, AssuredPPNS
-from discreet.neighbors.selection.plain import Nearest, Probabilistic, Uniform
-from discreet.neighbors.selection.pncf import PNCF
-from discreet.neighbors.selection.quality import alpha, beta
-from discreet.neighbors.selection.strategies import SelectionStrategy
+from discreet.neighbors.selection.strategies import Nearest, Probabilistic, SelectionStrategy, Uniform, alpha, beta
 
 __all__ = [
     "PNCF",

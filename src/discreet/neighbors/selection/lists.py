@@ -1,16 +1,32 @@
-"""What a strategy chooses from: one list of candidates, many lists, and blocks of them as matrices."""
+"""What a strategy chooses from: one list of candidates, many lists, blocks of them as matrices; rankings and ties."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.privacy.published_draws import uniforms
 
-__all__ = ["Block", "CandidateLists", "Candidates"]
+__all__ = [
+    "Block",
+    "CandidateLists",
+    "Candidates",
+    "Ties",
+    "count_splits",
+    "rankings",
+    "ranks_of",
+    "splits",
+    "tied_groups",
+]
+
+Ties = Literal["random", "id"]
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -31,14 +47,10 @@ class Candidates:
         Similarity of each candidate to the target.
     sensitivity
         RS of each pair, in the form that the strategy asks for; strategies without RS do without.
-    priority
-        Who goes first among equals, the larger number first, before any other rule for ties. Attack studies use it to
-        put the target of the attack first.
     """
 
     similarity: Vector
     sensitivity: Vector | None = None
-    priority: Vector | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self)
@@ -53,7 +65,7 @@ class CandidateLists:
 
     Parameters
     ----------
-    similarity, sensitivity, priority
+    similarity, sensitivity
         As in ``Candidates``, all lists joined.
     starts
         Where each list begins, and at the end where the last one ends: one number more than there are lists.
@@ -68,7 +80,6 @@ class CandidateLists:
     similarity: Vector
     starts: Integers
     sensitivity: Vector | None = None
-    priority: Vector | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self)
@@ -81,18 +92,14 @@ class CandidateLists:
 
     @classmethod
     def of(cls, lists: Sequence[Candidates]) -> CandidateLists:
-        """Join single lists; either all of them have a sensitivity or none, and the same for the priority."""
+        """Join single lists; either all of them have a sensitivity or none."""
         if not lists:
             raise UsageError("there is no list of candidates to join.")
-        columns: dict[str, Vector | None] = {}
-        for name in ("sensitivity", "priority"):
-            parts = [getattr(one, name) for one in lists]
-            given = [part for part in parts if part is not None]
-            if given and len(given) < len(parts):
-                raise UsageError(f"some lists have a {name} and some have none.")
-            columns[name] = np.concatenate(given) if given else None
+        given = [one.sensitivity for one in lists if one.sensitivity is not None]
+        if given and len(given) < len(lists):
+            raise UsageError("some lists have a sensitivity and some have none.")
         similarity = np.concatenate([one.similarity for one in lists])
-        return cls(similarity, np.cumsum([0, *map(len, lists)]), **columns)
+        return cls(similarity, np.cumsum([0, *map(len, lists)]), np.concatenate(given) if given else None)
 
     def __len__(self) -> int:
         return self.starts.size - 1
@@ -101,11 +108,7 @@ class CandidateLists:
         if not 0 <= place < len(self):
             raise IndexError(place)
         part = slice(int(self.starts[place]), int(self.starts[place + 1]))
-        return Candidates(
-            self.similarity[part],
-            None if self.sensitivity is None else self.sensitivity[part],
-            None if self.priority is None else self.priority[part],
-        )
+        return Candidates(self.similarity[part], None if self.sensitivity is None else self.sensitivity[part])
 
     @property
     def sizes(self) -> Integers:
@@ -134,7 +137,6 @@ class CandidateLists:
             similarity=np.where(present, self.similarity[cells], -np.inf),
             present=present,
             sensitivity=None if self.sensitivity is None else np.where(present, self.sensitivity[cells], 0.0),
-            priority=None if self.priority is None else self.priority[cells],
         )
 
 
@@ -153,7 +155,6 @@ class Block:
     similarity: Matrix
     present: Mask
     sensitivity: Matrix | None
-    priority: Matrix | None
 
     @classmethod
     def of(cls, candidates: Candidates) -> Block:
@@ -178,7 +179,7 @@ class Block:
 
 
 def _check_columns(given: Candidates | CandidateLists) -> None:
-    for name in ("similarity", "sensitivity", "priority"):
+    for name in ("similarity", "sensitivity"):
         values = getattr(given, name)
         if values is None and name != "similarity":
             continue
@@ -189,3 +190,86 @@ def _check_columns(given: Candidates | CandidateLists) -> None:
         if not np.isfinite(column).all() or (name == "sensitivity" and np.any(column < 0)):
             what = "finite numbers from 0" if name == "sensitivity" else "finite numbers"
             raise UsageError(f"{name} must consist of {what}.", remedy="Leave out pairs that have no similarity.")
+
+
+# Rankings by similarity, and what ties do to them
+
+
+def rankings(block: Block, *, ties: Ties) -> Integers:
+    """Places of the candidates from the most similar to the least, in every row; who is absent comes last.
+
+    Parameters
+    ----------
+    block
+        The lists.
+    ties
+        "random": a fresh coin decides among equals. "id": the one that stands first in the list. Only equal numbers
+        are equal: two ways to compute one similarity may differ in the last bit.
+    """
+    columns = np.broadcast_to(np.arange(block.similarity.shape[1]), block.similarity.shape)
+    last = uniforms(block.similarity.shape) if ties == "random" else columns
+    return np.lexsort([last, -block.similarity, ~block.present], axis=1)
+
+
+def ranks_of(rankings: Integers) -> Integers:
+    """Rank, from 0, of the candidate at each place."""
+    ranks = np.empty_like(rankings)
+    columns = np.broadcast_to(np.arange(rankings.shape[1]), rankings.shape)
+    np.put_along_axis(ranks, rankings, columns, axis=1)
+    return ranks
+
+
+def tied_groups(candidates: Candidates) -> list[list[int]]:
+    """Candidates that nothing but the rule for ties tells apart, best group first."""
+    keys = (-candidates.similarity).tolist()
+    order = sorted(range(len(candidates)), key=keys.__getitem__)
+    return [list(group) for _, group in itertools.groupby(order, key=keys.__getitem__)]
+
+
+def splits(candidates: Candidates, cuts: Sequence[int], *, ties: Ties) -> Iterator[tuple[Integers, float]]:
+    """Every ranking that differs in who stands on which side of the cuts, with its probability.
+
+    Parameters
+    ----------
+    candidates
+        One list.
+    cuts
+        Ranks before which the list is cut.
+    ties
+        As in ``rankings``.
+    """
+    if ties == "id":
+        yield rankings(Block.of(candidates), ties="id")[0], 1.0
+        return
+    ways, begin = [], 0
+    for group in tied_groups(candidates):
+        inside = [cut - begin for cut in cuts if begin < cut < begin + len(group)]
+        ways.append(list(_fillings(group, [b - a for a, b in itertools.pairwise([0, *inside, len(group)])])))
+        begin += len(group)
+    probability = 1 / math.prod(map(len, ways))
+    for way in itertools.product(*ways):
+        yield np.array(list(itertools.chain.from_iterable(way)), dtype=np.int64), probability
+
+
+def count_splits(candidates: Candidates, cuts: Sequence[int], *, ties: Ties) -> int:
+    """How many rankings ``splits`` has."""
+    count, begin = 1, 0
+    for group in tied_groups(candidates) if ties == "random" else []:
+        inside = [cut - begin for cut in cuts if begin < cut < begin + len(group)]
+        left = len(group)
+        for size in (b - a for a, b in itertools.pairwise([0, *inside, len(group)])):
+            count *= math.comb(left, size)
+            left -= size
+        begin += len(group)
+    return count
+
+
+def _fillings(group: list[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every way to deal a tied group into consecutive cells of these sizes, whatever the order within a cell."""
+    if len(sizes) == 1:
+        yield tuple(group)
+        return
+    for first in itertools.combinations(group, sizes[0]):
+        rest = [member for member in group if member not in first]
+        for others in _fillings(rest, sizes[1:]):
+            yield (*first, *others)

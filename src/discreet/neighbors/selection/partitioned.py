@@ -27,13 +27,11 @@ from discreet.neighbors.selection.exponential import (
     sensitivity_form,
 )
 from discreet.neighbors.selection.lists import Block, Candidates
-from discreet.neighbors.selection.ranking import ranks_of
-from discreet.neighbors.selection.strategies import RankedStrategy
-from discreet.neighbors.selection.wallenius import Law, manly_mean, sampling_law
+from discreet.neighbors.selection.strategies import Draw, RankedStrategy
+from discreet.neighbors.selection.wallenius import manly_mean
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
-from discreet.privacy.published_draws import first_arrivals, log_exponentials
 from discreet.privacy.units import Unit
 
 __all__ = ["PPNS", "AssuredPPNS"]
@@ -117,9 +115,6 @@ class PPNS(RankedStrategy):
             not_covered=("the weights, which are not perturbed", "the ratings of the neighbors"),
         )
 
-    def reach(self, candidates: Candidates) -> int:
-        return min((int(self._far_partition(np.array([len(candidates)]))[0]) + 1) * self.k, len(candidates))
-
     def _far_partition(self, sizes: Integers) -> Integers:
         """The partition, from 0, that one neighbor comes from."""
         asked = self.beta - 1 if self.against == "knn" else self.beta
@@ -129,44 +124,14 @@ class PPNS(RankedStrategy):
         far = int(self._far_partition(np.array([size]))[0]) * self.k
         return sorted({self.k, far, far + self.k} - {0})
 
-    def _partitions(self, candidates: Candidates, ranking: Integers) -> tuple[Integers, Integers]:
-        far = int(self._far_partition(np.array([ranking.size]))[0])
-        first, other = ranking[: self.k], ranking[far * self.k : (far + 1) * self.k]
-        return first, other if far else other[:0]
-
-    def _ranked_law(self, candidates: Candidates, ranking: Integers) -> Law:
-        log_weights = self._log_weights(Block.of(candidates))[0]
-        first, other = self._partitions(candidates, ranking)
-        near = sampling_law(log_weights[first], self.k - bool(other.size))
-        far = sampling_law(log_weights[other], 1)
-        return {
-            tuple(sorted([*first[list(a)].tolist(), *other[list(b)].tolist()])): p * q
-            for a, p in near.items()
-            for b, q in far.items()
-        }
-
-    def _ranked_inclusion(self, candidates: Candidates, ranking: Integers) -> Vector:
-        log_weights = self._log_weights(Block.of(candidates))[0]
-        first, other = self._partitions(candidates, ranking)
-        chances = np.zeros(len(candidates))
-        chances[first] = manly_mean(log_weights[first], np.ones(first.size), self.k - bool(other.size))
-        if other.size:
-            chances[other] = manly_mean(log_weights[other], np.ones(other.size), 1)
-        return chances
-
-    def _ranked_choose(self, block: Block, ranking: Integers) -> Integers:
-        times = log_exponentials(block.similarity.shape) - self._log_weights(block)
-        partition = np.where(block.present, ranks_of(ranking) // self.k, -1)
-        far = self._far_partition(block.sizes)[:, None]
-        near = first_arrivals(np.where(partition == 0, times, np.inf), self.k)
-        one = first_arrivals(np.where((partition == far) & (far > 0), times, np.inf), 1)
-        # Where there is somebody from further down, the last arrival of partition 1 gives way.
-        near[:, -1:] = np.where(one >= 0, one, near[:, -1:])
-        return near
-
-    def _log_weights(self, block: Block) -> Matrix:
-        sensitivity = pair_sensitivity(block, self.rs, None)
-        return log_exponential_weights(block, block.similarity, sensitivity, k=self.k, epsilon=float(self.epsilon))
+    def _draws(self, block: Block, ranks: Integers) -> Sequence[Draw]:
+        sensitivity = pair_sensitivity(block, self.rs)
+        weights = log_exponential_weights(block, block.similarity, sensitivity, k=self.k, epsilon=float(self.epsilon))
+        partition, far = ranks // self.k, self._far_partition(block.sizes)
+        near = np.where(partition == 0, weights, -np.inf)
+        other = np.where((partition == far[:, None]) & (far[:, None] > 0), weights, -np.inf)
+        one = (far > 0).astype(np.int64)
+        return [(near, self.k - one), (other, one)]
 
 
 @dataclass(frozen=True)
@@ -211,28 +176,14 @@ class AssuredPPNS(RankedStrategy):
         """How much less a member of the next partition weighs."""
         return float(np.exp(-self._steepness(Block.of(candidates))[0]))
 
-    def reach(self, candidates: Candidates) -> int:
-        return len(candidates) if self.theta(candidates) > 0 else min(self.k, len(candidates))
-
     def _cuts(self, size: int) -> Sequence[int]:
         return range(self.k, size, self.k)
 
-    def _ranked_law(self, candidates: Candidates, ranking: Integers) -> Law:
-        return sampling_law(self._log_weights(Block.of(candidates), ranking[None, :])[0], self.k)
-
-    def _ranked_inclusion(self, candidates: Candidates, ranking: Integers) -> Vector:
-        log_weights = self._log_weights(Block.of(candidates), ranking[None, :])[0]
-        return manly_mean(log_weights, np.ones(len(candidates)), self.k)
-
-    def _ranked_choose(self, block: Block, ranking: Integers) -> Integers:
-        return first_arrivals(log_exponentials(block.similarity.shape) - self._log_weights(block, ranking), self.k)
-
-    def _log_weights(self, block: Block, ranking: Integers) -> Matrix:
-        partition = ranks_of(ranking) // self.k
-        steepness = self._steepness(block)[:, None]
+    def _draws(self, block: Block, ranks: Integers) -> Sequence[Draw]:
+        partition = ranks // self.k
         with np.errstate(invalid="ignore"):  # ∞·0 in the first partition
-            weights = np.where(partition == 0, 0.0, -steepness * partition)
-        return np.where(block.present, weights, -np.inf)
+            weights = np.where(partition == 0, 0.0, -self._steepness(block)[:, None] * partition)
+        return [(np.where(block.present, weights, -np.inf), np.full(ranks.shape[0], self.k))]
 
     def _steepness(self, block: Block) -> Vector:
         """−ln θ of every row: the least that keeps the accuracy, by halving; ∞ where only kNN does."""

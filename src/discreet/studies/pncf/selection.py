@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
-from discreet.neighbors.pair_table import Form, PairTable
+from discreet.neighbors.dense import Form
+from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Pools, ragged
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import PNCF, CandidateLists, NaiveExponential, Nearest, SelectionStrategy

@@ -1,6 +1,6 @@
 """How far one co-rater can move a similarity: what the papers say, what is true, and a bound that is smooth.
 
-Pure functions of one pair, for tests, counterexamples and as the plain-words twin of the compiled kernels. A pair is
+Pure functions of one pair, for counterexamples and as a second opinion on the compiled kernels. A pair is
 given by its co-ratings: ``first[x]`` and ``second[x]`` are what co-rater x gave to the one and to the other entity,
 for Pearson after taking the means away.
 
