@@ -86,11 +86,13 @@ def test_discovery_threshold(cap: int) -> None:
         dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64")),
         dp.l01inf_distance(dp.absolute_distance(T="i64")),
     )
-    release = dp.m.make_laplace_threshold(*space, scale=float(selection.scale(cap)), threshold=selection.threshold(cap))
+    release = dp.m.make_laplace_threshold(
+        *space, scale=float(selection.parameter(cap)), threshold=selection.threshold(cap)
+    )
     epsilon, delta = release.map((cap, cap, 1))
     assert epsilon == pytest.approx(0.5, rel=1e-9)
     assert delta <= 1e-6 * 1.001
     lower = dp.m.make_laplace_threshold(
-        *space, scale=float(selection.scale(cap)), threshold=selection.threshold(cap) - max(2, cap)
+        *space, scale=float(selection.parameter(cap)), threshold=selection.threshold(cap) - max(2, cap)
     )
     assert lower.map((cap, cap, 1))[1] > 1e-6

@@ -28,7 +28,7 @@ def test_thresholds(cap: int, epsilon: str, delta: str, threshold: int) -> None:
 @pytest.mark.parametrize("cap", [1, 2, 5, 50])
 def test_the_threshold_is_the_least_that_is_safe(cap: int) -> None:
     selection = StabilitySelection.of(epsilon="1/2", delta="1e-5")
-    ratio = math.exp(-1 / selection.scale(cap))
+    ratio = math.exp(-1 / selection.parameter(cap))
     one_item = 1 - (1 - 1e-5) ** (1 / cap)
 
     def passes(threshold: int) -> float:
@@ -42,7 +42,7 @@ def item_law(users: int, selection: StabilitySelection, cap: int, reach: int) ->
     """Law of what is said of one item: None, or a noisy number of users."""
     if users == 0:
         return {None: 1.0}
-    scale = float(selection.scale(cap))
+    scale = float(selection.parameter(cap))
     threshold = selection.threshold(cap)
     law: dict[int | None, float] = {
         y: math.tanh(1 / (2 * scale)) * math.exp(-abs(y - users) / scale) for y in range(threshold, threshold + reach)

@@ -90,7 +90,7 @@ def test_an_exchanged_contribution_is_covered(relation: str, nonnegative: bool) 
 def test_discovery_draws_the_stated_noise(fixed_bits) -> None:
     """Items of 40 users each pass as often as the law of the noise says, with two items a user."""
     selection = StabilitySelection.of(epsilon=1, delta="1e-3")
-    threshold, scale = selection.threshold(2), float(selection.scale(2))
+    threshold, scale = selection.threshold(2), float(selection.parameter(2))
     held = threshold + 1
     rows = [((pair, n), f"i{2 * pair + side}") for pair in range(2000) for n in range(held) for side in (0, 1)]
     bounded = cap_items(Interactions(rows), 2)

@@ -16,10 +16,10 @@ from discreet.data import Interactions
 from discreet.data.tags import TagAssignments
 from discreet.errors import BudgetError, UsageError
 from discreet.privacy.bounding import cap_items
-from discreet.privacy.discovery import GaussianSelection, gaussian_cutoff, gaussian_deviation
+from discreet.privacy.discovery import BITS, GaussianSelection, PolicySelection, gaussian_cutoff
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.losses import delta_of_mu
-from discreet.privacy.policy_selection import BITS, PolicySelection
+from discreet.privacy.numbers import sqrt_up
 from discreet.tagging import discover_resources, discover_tags
 from discreet.testing import smallest_delta, tiny_histories
 
@@ -33,7 +33,7 @@ NORMAL = NormalDist()
     ("cap", "rho", "deviation", "cutoff"), [(5, "0.02", 11.18, 59.13), (10, "0.01", 22.36, 120.11)]
 )
 def test_cutoffs(cap: int, rho: str, deviation: float, cutoff: float) -> None:
-    sigma = gaussian_deviation(cap, 2 * Fraction(rho))
+    sigma = sqrt_up(cap / (2 * Fraction(rho)), bits=24)
     assert float(sigma) == pytest.approx(deviation, abs=0.005)
     assert gaussian_cutoff(cap, sigma, Fraction("5e-7")) == pytest.approx(cutoff, abs=0.005)
 
@@ -41,7 +41,7 @@ def test_cutoffs(cap: int, rho: str, deviation: float, cutoff: float) -> None:
 @pytest.mark.parametrize("cap", [1, 2, 5, 50])
 def test_the_threshold_is_the_least_that_is_safe(cap: int) -> None:
     selection = GaussianSelection.of(epsilon="1/2", delta="1e-5")
-    deviation = float(selection.deviation(cap))
+    deviation = float(selection.parameter(cap))
     one_item = 1 - (1 - 5e-6) ** (1 / cap)
 
     def passes(threshold: int) -> float:
@@ -55,14 +55,14 @@ def test_the_threshold_is_the_least_that_is_safe(cap: int) -> None:
 def test_noise_and_names_share_delta(cap: int) -> None:
     """The threshold takes half of δ for names of one user alone; the noise keeps ε with the other half."""
     selection = GaussianSelection.of(epsilon="1/2", delta="1e-5")
-    assert delta_of_mu(math.sqrt(cap) / selection.deviation(cap), "1/2") <= 5e-6
+    assert delta_of_mu(math.sqrt(cap) / selection.parameter(cap), "1/2") <= 5e-6
 
 
 def count_law(users: int, selection: GaussianSelection, cap: int, *, lower: int) -> dict[int | None, float]:
     """What is said of one item: None, or a noisy number of users."""
     if users == 0:
         return {None: 1.0}
-    deviation, threshold = float(selection.deviation(cap)), selection.threshold(cap) - lower
+    deviation, threshold = float(selection.parameter(cap)), selection.threshold(cap) - lower
     law: dict[int | None, float] = {
         y: NORMAL.cdf((y - users + 0.5) / deviation) - NORMAL.cdf((y - users - 0.5) / deviation)
         for y in range(threshold, threshold + math.ceil(9 * deviation))
@@ -132,7 +132,7 @@ def test_one_user_moves_all_weights_by_one_at_most() -> None:
 
 def test_weight_is_not_wasted_on_what_is_known() -> None:
     selection = PolicySelection.of(epsilon=8, delta="0.1", reach=1)
-    goal = selection.threshold(2) + float(selection.reach) * math.sqrt(selection.variance(2)) / 2**BITS
+    goal = selection.threshold(2) + float(selection.reach) * math.sqrt(selection.parameter(2)) / 2**BITS
     crowd: dict[Any, str] = {f"u{n:02}": "a" for n in range(40)}
     found = weights({**crowd, "v": "ab"}, selection, 2)
     assert found[0] == pytest.approx(goal, rel=1e-6)
@@ -162,7 +162,7 @@ def name_law(histories: Mapping[Any, str], selection: PolicySelection, cap: int,
     """Probability of each set of names out of a and b; noise this wide is normal for all purposes."""
     data = cap_items(held(histories, "ab"), cap) if histories else None
     found = selection.weights(data) / 2.0**BITS if data is not None else np.zeros(2)
-    deviation = math.sqrt(selection.variance(cap)) / 2**BITS
+    deviation = math.sqrt(selection.parameter(cap)) / 2**BITS
     passes = np.array([NORMAL.cdf((w - selection.threshold(cap) + lower) / deviation) if w else 0.0 for w in found])
     return np.outer([1 - passes[0], passes[0]], [1 - passes[1], passes[1]]).ravel()
 

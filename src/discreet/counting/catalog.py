@@ -100,4 +100,5 @@ class ItemDiscovery(Method):
     def _draw(self, data: Interactions, plan: Plan) -> Parts:
         bounded = cap_items(data.with_item_ids(self.ids), self.cap)
         codes, users = self._selection.release(bounded)
+        assert users is not None
         return {"items": catalog_table(bounded.records, codes, users=users)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Literal
 
 from discreet.errors import UsageError
@@ -88,7 +87,7 @@ class Budget:
         epsilon, delta = as_fraction(self.epsilon), as_fraction(self.delta)
         if self.is_pure:
             return epsilon * self.share
-        return (_rho(epsilon, delta) if self.selects else _mu_squared(epsilon, delta)) * self.share
+        return (rho_for(epsilon, delta) if self.selects else mu_for(epsilon, delta) ** 2) * self.share
 
     def part(self, share: Rational) -> Budget:
         """A share of this budget, above 0 and at most 1."""
@@ -123,13 +122,3 @@ def as_share(value: Rational, name: str) -> Fraction:
     if not 0 < share < 1:
         raise UsageError(f"{name} must be between 0 and 1, got {value}.")
     return share
-
-
-@lru_cache(maxsize=256)
-def _mu_squared(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return mu_for(epsilon, delta) ** 2
-
-
-@lru_cache(maxsize=256)
-def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return rho_for(epsilon, delta)

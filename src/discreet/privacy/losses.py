@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from discreet.common.numerals import parse_rational
@@ -236,6 +237,7 @@ def add(first: Loss, second: Loss) -> Loss:
     )
 
 
+@lru_cache(maxsize=256)
 def rho_for(epsilon: Rational, delta: Rational) -> Fraction:
     """The largest ρ (rounded down) for which ρ-zCDP gives (ε, δ).
 
@@ -248,6 +250,7 @@ def rho_for(epsilon: Rational, delta: Rational) -> Fraction:
     return _largest(lambda rho: float(_epsilon_of_rho(rho, at)) <= wanted)
 
 
+@lru_cache(maxsize=256)
 def mu_for(epsilon: Rational, delta: Rational) -> Fraction:
     """The largest μ (rounded down) for which μ-GDP gives (ε, δ).
 

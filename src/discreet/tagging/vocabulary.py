@@ -11,10 +11,9 @@ from discreet.common.arguments import require_choice
 from discreet.data.interactions import Interactions
 from discreet.data.tags import TagAssignments
 from discreet.privacy.bounding import BoundedInteractions, cap_items, check_cap
-from discreet.privacy.discovery import GaussianSelection, KeySelection, StabilitySelection
+from discreet.privacy.discovery import GaussianSelection, KeySelection, PolicySelection, StabilitySelection
 from discreet.privacy.method import Method, Parts, Plan
 from discreet.privacy.numbers import Rational
-from discreet.privacy.policy_selection import PolicySelection
 from discreet.tagging.tag_method import require_assignments
 
 if TYPE_CHECKING:
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ListedResources", "ListedTags", "discover_resources", "discover_tags"]
 
-WAYS = {"laplace": StabilitySelection, "gaussian": GaussianSelection, "policy": PolicySelection}
+WAYS: dict[str, type[KeySelection]] = {
+    "laplace": StabilitySelection,
+    "gaussian": GaussianSelection,
+    "policy": PolicySelection,
+}
 
 
 @dataclass(frozen=True)
