@@ -13,7 +13,6 @@ import pytest
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.selection import PermuteAndFlip
-from discreet.privacy.subset_selection import SubsetMechanism
 from discreet.privacy.units import Unit
 from discreet.subsets.accounting import (
     SAMPLERS,
@@ -149,22 +148,6 @@ def test_the_published_table() -> None:
     assert cost(RowChange(1), "gumbel") == (10, Fraction(10, 8))
     assert cost(RowChange(), "gumbel") == (20, 5)
     assert cost(RowChange(), "permute-and-flip") == (20, 20)
-
-
-@pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_the_subset_mechanism_of_the_privacy_room_agrees(change: RowChange) -> None:
-    """The same rates and losses from bounded sums: contributions of at most half a range on either side."""
-    size, k = 12, 4
-    t = size if change.entries is None else change.entries
-    half = Fraction(1) if change.one_way else Fraction(1, 2)
-    unit = Unit("user") if change.one_way else Unit("user", "replace")
-    scores = BoundedSums(
-        np.zeros(size, dtype=np.int64), Fraction(1), t * half, t * half**2, half, change.one_way, unit, ()
-    )
-    mechanism = SubsetMechanism.of(k, 3)
-    slope = slope_for(k=k, size=size, change=change, epsilon=3)
-    assert mechanism.rate(scores) == slope
-    assert concentrated_loss(slope, k=k, size=size, change=change).rho == mechanism.concentrated_loss(scores).rho
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -8,11 +8,19 @@ draws from what was released. None of them has a seed. Tests replace these funct
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bounding_key", "public_bytes", "public_words", "random_bytes", "random_words"]
+from discreet.errors import PrivacyError
+
+__all__ = ["Uniform", "bounding_key", "public_bytes", "public_words", "random_bytes", "random_words"]
+
+WORD = 64
+MOST_WORDS = 16
+"""What is open after so many words is not decided by chance: the entropy source is broken."""
 
 
 def random_bytes(n: int) -> NDArray[np.uint8]:
@@ -39,3 +47,33 @@ def public_bytes(n: int) -> NDArray[np.uint8]:
 def public_words(n: int) -> NDArray[np.uint64]:
     """``n`` independent uniform 64-bit words for what is made of public or released values alone."""
     return public_bytes(8 * n).view(np.uint64)
+
+
+class Uniform:
+    """A uniform number from 0 to 1 of which as many bits are drawn as it takes.
+
+    Parameters
+    ----------
+    word
+        Its first 64 bits.
+    """
+
+    def __init__(self, word: int) -> None:
+        self.word, self.bits = word, WORD
+
+    def below(self, bounds: Callable[[int], tuple[Fraction, Fraction]]) -> bool:
+        """Whether it is below a real number; ``bounds(bits)`` encloses that, the closer the more bits."""
+        while True:
+            low, high = bounds(self.bits)
+            if Fraction(self.word + 1, 2**self.bits) <= low:
+                return True
+            if Fraction(self.word, 2**self.bits) >= high:
+                return False
+            self.refine()
+
+    def refine(self) -> None:
+        """Draw 64 bits more."""
+        if self.bits >= WORD * MOST_WORDS:
+            raise PrivacyError("the entropy source repeats itself: nothing was drawn.")
+        self.word = (self.word << WORD) | int(random_words(1)[0])
+        self.bits += WORD

@@ -203,21 +203,7 @@ def _accept_gaussian(proposals: NDArray[np.int64], variance: Fraction, scale: in
     for place in np.flatnonzero(np.abs(gap) < 2.0**-36):
         y = abs(int(proposals[place]))
         exact = (y - variance / scale) ** 2 / (2 * variance)
-        accepted[place] = _prefix_below(int(words[place]), exact)
+        accepted[place] = not exact or entropy.Uniform(int(words[place])).below(
+            lambda bits, exact=exact: exp_minus(exact, 20 + bits // 3)
+        )
     return accepted
-
-
-def _prefix_below(word: int, exponent: Fraction) -> bool:
-    """Whether a uniform number that begins with these 64 bits is below e^−exponent."""
-    if exponent == 0:
-        return True
-    threshold = Real(lambda precision: exp_minus(exponent, precision))
-    begins = threshold.scaled_floor(64)
-    if word != begins:
-        return word < begins
-    place = 8
-    while True:
-        byte = int(entropy.random_bytes(1)[0])
-        if byte != threshold.byte(place):
-            return byte < threshold.byte(place)
-        place += 1

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import PrivacyError, UsageError
+from discreet.errors import UsageError
 from discreet.privacy import entropy
 
 __all__ = ["check_deviation", "rounded_gaussian"]
@@ -80,39 +80,24 @@ def _chunk(n: int, deviation: Fraction) -> NDArray[np.int64]:
 
 def _settled(word: int, deviation: Fraction, size: int) -> int:
     """The rounded size of the value whose tail begins with these bits, found from a size that it is not below."""
-    uniform = _Uniform(word)
+    uniform = entropy.Uniform(word)
+
+    def above(size: int) -> bool:
+        """Whether the size is above this one: whether the tail is below that of 1/2 more."""
+        x = (size + Fraction(1, 2)) / deviation
+        return uniform.below(lambda bits: twice_tail(x, 20 + bits // 3))
+
     least, step = max(0, size - 1), 1
-    while uniform.below_tail((least + step + Fraction(1, 2)) / deviation):
+    while above(least + step):
         step *= 2
     most = least + step  # the size is at least ``least`` and at most ``most``
     while least < most:
         middle = (least + most) // 2
-        # The size is above s iff the tail is below that of s + 1/2.
-        if uniform.below_tail((middle + Fraction(1, 2)) / deviation):
+        if above(middle):
             least = middle + 1
         else:
             most = middle
     return least
-
-
-class _Uniform:
-    """A uniform number of which as many bits are drawn as it takes."""
-
-    def __init__(self, word: int) -> None:
-        self.word, self.bits = word, 64
-
-    def below_tail(self, x: Fraction) -> bool:
-        """Whether it is below 2·Q(x), with Q the upper tail of the normal law."""
-        while True:
-            low, high = twice_tail(x, 20 + self.bits // 3)
-            if Fraction(self.word + 1, 2**self.bits) <= low:
-                return True
-            if Fraction(self.word, 2**self.bits) >= high:
-                return False
-            if self.bits > 64 * 16:
-                raise PrivacyError("the entropy source repeats itself: no noise was drawn.")
-            self.word = (self.word << 64) | int(entropy.random_words(1)[0])
-            self.bits += 64
 
 
 @lru_cache(maxsize=4096)

@@ -26,7 +26,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import PrivacyError, UsageError
+from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.draws import Draw, Spend, observed
@@ -272,15 +272,12 @@ def _exponential(words: NDArray[np.uint64], *, upper: bool) -> NDArray[np.float6
         return np.where(near, -np.log1p(-np.where(near, v, 0.0) * 2.0**-64), -np.log(rest * 2.0**-64))
 
 
-@dataclass
-class _Key:
+class _Key(entropy.Uniform):
     """One candidate's key with as many random bits and digits as it takes."""
 
-    index: int
-    base: Fraction
-    noise: Noise
-    word: int
-    bits: int = 64
+    def __init__(self, index: int, base: Fraction, noise: Noise, word: int) -> None:
+        super().__init__(word)
+        self.index, self.base, self.noise = index, base, noise
 
     def bounds(self) -> tuple[Decimal, Decimal]:
         digits = 30 + self.bits // 3
@@ -304,12 +301,6 @@ class _Key:
             down.add(down.divide(numerator, denominator), low),
             up.add(up.divide(numerator, denominator), high),
         )
-
-    def refine(self) -> None:
-        if self.bits > 64 * 16:
-            raise PrivacyError("the entropy source repeats itself: no choice was made.")
-        self.word = (self.word << 64) | int(entropy.random_words(1)[0])
-        self.bits += 64
 
 
 def _settle(keys: list[_Key], most: int) -> list[_Key]:

@@ -15,157 +15,27 @@ X.-H. Chen, A. Dempster, J. Liu: Weighted finite population sampling to maximize
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
-from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.draws import Draw, Spend, observed
-from discreet.privacy.losses import Concentrated, Pure
-from discreet.privacy.numbers import Rational, as_positive
-from discreet.privacy.subset_tables import symmetric_polynomials, weights
+from discreet.privacy.numbers import exp_minus
 
-__all__ = ["SubsetMechanism", "draw_subset", "draw_subsets"]
+__all__ = ["draw_subsets"]
 
-WORD = 64
-MOST_WORDS = 16
-"""A coin that is open after so many words is no coin: the entropy source is broken."""
 MOST_EXPONENT = 900
 """Tables and rates up to 2^MOST_EXPONENT are within the range of floats, with room to spare."""
 TINY = 2.0**-100
 """Absolute error allowed to a floating-point probability: more than what underflow can do."""
 CELLS_AT_ONCE = 2**22
 """Words and scores are held for so many users × candidates at a time."""
-
-
-@dataclass(frozen=True)
-class SubsetMechanism:
-    """k candidates of a public list as a set: P(S) ∝ exp(rate·Σ score) over *all* subsets of k.
-
-    Parameters
-    ----------
-    k
-        How many; public.
-    epsilon
-        The budget of the whole set.
-
-    Privacy
-    -------
-    The budget buys the rate ε/w, where w bounds how far apart one neighboring step can move the totals of two subsets.
-    With Δ₁ and Δ∞ for what a step can change in all scores together and in one of them, κ = min(k, candidates − k):
-
-    * w = min(Δ₁, κ·Δ∞) where a step moves all scores in one direction,
-    * w = min(Δ₁, 2κ·Δ∞) elsewhere.
-
-    A step that changes one score by at most Δ (one rating) thus pays for Δ, however large k is; a whole row of scores
-    pays 2kΔ, or kΔ if they all rise or all fall. Drawing k times (:class:`~discreet.privacy.selection.TopK`) pays k
-    times in every case. ε-DP; for zCDP see ``concentrated_loss``. Proof: ``docs/proofs/selection.md``, Theorems 8–10.
-
-    Notes
-    -----
-    Drawing takes M·k steps in floating point (M candidates): 10 of 10,000 take 2 milliseconds. Where a coin is left
-    open, with probability below 10⁻⁸ for this size, and where (M over k) is beyond the range of floats (k above 110 of
-    10,000), it takes as many steps on whole numbers of some hundred bits: a tenth of a second for 10 of 10,000. The
-    set comes sorted by place in the list: an order by score would tell more than the set.
-
-    Examples
-    --------
-    >>> from discreet.privacy.units import Unit
-    >>> one = Fraction(1)
-    >>> scores = BoundedSums(np.array([9, 0, 8, 1]), one, one, one, one, False, Unit("record"), ())
-    >>> mechanism = SubsetMechanism.of(2, 20)
-    >>> mechanism.rate(scores)
-    Fraction(20, 1)
-    >>> mechanism.choose(scores)
-    array([0, 2])
-    """
-
-    k: int
-    epsilon: Fraction
-    name: ClassVar[str] = "k-subset exponential mechanism"
-    theorem: ClassVar[str] = "k-subset exponential mechanism, docs/proofs/selection.md, Theorem 9"
-
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or self.k < 1:
-            raise UsageError(f"k = {self.k} must be a whole number, at least 1.")
-
-    @classmethod
-    def of(cls, k: int, epsilon: Rational) -> SubsetMechanism:
-        return cls(k, as_positive(epsilon, "epsilon"))
-
-    @classmethod
-    def for_rho(cls, k: int, rho: Rational, scores: BoundedSums) -> SubsetMechanism:
-        """The mechanism that spends a zCDP budget on scores bounded like these, rounded down."""
-        unit = cls(k, Fraction(1))
-        squared = as_positive(rho, "rho") / unit.concentrated_loss(scores).rho
-        return cls(k, Fraction(math.isqrt(math.floor(squared * 4**WORD)), 2**WORD))
-
-    @property
-    def loss(self) -> Pure:
-        return Pure(self.epsilon)
-
-    def concentrated_loss(self, scores: BoundedSums) -> Concentrated:
-        """The zCDP bound: the least of ε²/8, κ·(rate·W)²/8 and (rate·Δ₂)²/2.
-
-        W is how far apart a step can move two scores, Δ₂ what it can change in L2 norm.
-        """
-        rate = self.rate(scores)
-        apart = self._exchangeable(scores) * scores.score_range**2 / 8
-        return Concentrated(min(self.epsilon**2 / 8, rate**2 * min(apart, scores.l2_sensitivity_squared / 2)))
-
-    def rate(self, scores: BoundedSums) -> Fraction:
-        """What a score is multiplied with: ε over how far apart one neighboring step can move two subsets."""
-        # What two subsets share cancels: the one has at most κ candidates that the other lacks.
-        by_one = scores.linf_sensitivity * self._exchangeable(scores) * (1 if scores.one_sided else 2)
-        return self.epsilon / min(scores.l1_sensitivity, by_one)
-
-    def check(self, scores: BoundedSums) -> None:
-        """Refuse what cannot be drawn: to be called before anything is charged."""
-        if scores.values.ndim != 1 or self.k > scores.values.size:
-            raise UsageError(
-                f"k must be between 1 and the number of candidates ({scores.values.size:,}), got {self.k:,}."
-            )
-
-    def choose(self, scores: BoundedSums) -> NDArray[np.int64]:
-        """Indices of the chosen candidates, in the order of the list. Charge the ledger first."""
-        self.check(scores)
-        spend = Spend(self.name, self.loss, self.concentrated_loss(scores))
-        return draw_subsets(scores.values[None, :], self.rate(scores), self.k, spend=spend)[0]
-
-    def law(self, scores: BoundedSums) -> dict[tuple[int, ...], float]:
-        """Probability of each subset, its indices ascending; for short lists of candidates."""
-        self.check(scores)
-        exponents = float(self.rate(scores)) * (scores.values - scores.values.max()).astype(np.float64)
-        subsets = list(itertools.combinations(range(exponents.size), self.k))
-        totals = np.array([math.fsum(exponents[j] for j in subset) for subset in subsets])
-        weights = np.exp(totals - totals.max())
-        return dict(zip(subsets, (weights / weights.sum()).tolist(), strict=True))
-
-    def _exchangeable(self, scores: BoundedSums) -> int:
-        # The whole list is the only subset of its size; 1 keeps its rate finite.
-        return max(1, min(self.k, scores.values.size - self.k))
-
-
-def draw_subset(scores: NDArray[np.int64], rate: Fraction, k: int) -> NDArray[np.int64]:
-    """Ascending indices of a k-subset, drawn with probability proportional to exp(rate·Σ score).
-
-    Parameters
-    ----------
-    scores
-        Whole numbers.
-    rate
-        An exact rational above 0.
-    k
-        From 1 to the number of scores.
-    """
-    return draw_subsets(scores[None, :], rate, k)[0]
+GAP_BITS = 64
+"""Differences of int64 scores are below 2^GAP_BITS."""
 
 
 def draw_subsets(scores: NDArray[np.int64], rate: Fraction, k: int, *, spend: Spend | None = None) -> NDArray[np.int64]:
@@ -217,7 +87,7 @@ def _places(falling: NDArray[np.int64], words: NDArray[np.uint64], rate: Fractio
         from discreet.privacy.subset_kernels import decide_coins
 
         table = np.empty((size + 1, k + 1))
-        open_at = decide_coins(falling.view(np.uint64), words, float(rate), WORD, margin, TINY, table, chosen)
+        open_at = decide_coins(falling.view(np.uint64), words, float(rate), entropy.WORD, margin, TINY, table, chosen)
         left_open = np.flatnonzero(open_at)
     for user in left_open:
         chosen[user] = _exact_places(falling[user], words[user].tolist(), rate, k)
@@ -258,33 +128,78 @@ class _Tables:
 
     def includes(self, place: int, left: int, word: int) -> bool:
         """Whether the last of the first ``place`` candidates is among the ``left`` that are to come from these."""
-        bits = WORD
-        while True:
-            verdict = self._verdict(place, left, word, bits)
-            if verdict is not None:
-                return verdict
-            if bits >= WORD * MOST_WORDS:
-                raise PrivacyError("the entropy source repeats itself: no choice was made.")
-            word = (word << WORD) | int(entropy.random_words(1)[0])
-            bits += WORD
+        return entropy.Uniform(word).below(lambda bits: self._chance(place, left, bits))
 
-    def _verdict(self, place: int, left: int, word: int, bits: int) -> bool | None:
-        """Whether a uniform number that begins with these bits is below the probability; None if that is open."""
-        precision = bits + WORD
+    def _chance(self, place: int, left: int, bits: int) -> tuple[Fraction, Fraction]:
+        """Bounds on the probability of that, from tables with 64 binary digits more than these."""
+        precision = bits + entropy.WORD
         table = self._at(precision)
         total, without = table[place][left], table[place - 1][left]
         share = total - without
         # Table entries are too small by a relative 2^−slack at most (Theorem 8).
         slack = precision - (2 * self.k + len(self.gaps) + 4).bit_length()
         almost = (1 << slack) - 1
-        if ((word + 1) * total) << slack <= (share * almost) << bits:
-            return True
-        if word * total * almost >= (share + 1) << (bits + slack):
-            return False
-        return None
+        return Fraction(share * almost, total << slack), Fraction((share + 1) << slack, total * almost)
 
     def _at(self, precision: int) -> list[list[int]]:
         if precision not in self.known:
             found = weights(self.gaps, self.rate, precision)
             self.known[precision] = symmetric_polynomials(found, self.k, precision)
         return self.known[precision]
+
+
+def symmetric_polynomials(weights: list[tuple[int, int]], k: int, bits: int) -> list[list[int]]:
+    """Row m, place q: lower bounds of the q-th elementary symmetric polynomial of the first m weights, in fixed point.
+
+    Weight j is a_j·2^−b_j with a_j from 1 to 2. Column q is scaled by 2^(b_1 + … + b_q), so that no entry with q ≤ m is
+    below 1, however small the weights are.
+    """
+    row = [1 << bits]
+    rows = [row]
+    scales: list[int] = []
+    for a, b in weights:
+        if len(scales) < k:
+            scales.append(b)
+            row = [*row, 0]
+        shift = bits + b
+        added = [
+            with_q + (a * before >> shift - scale) for with_q, before, scale in zip(row[1:], row, scales, strict=False)
+        ]
+        row = [row[0], *added]
+        rows.append(row)
+    return rows
+
+
+def weights(gaps: list[int], rate: Fraction, bits: int) -> list[tuple[int, int]]:
+    """Lower bounds of exp(−rate·gap) as (a, b): a·2^−bits·2^−b, a of bits + 1 binary digits; relative error 2^(1−bits).
+
+    exp(−rate·gap) is a product of the powers exp(−rate·2^i) over the binary digits of the gap.
+    """
+    halvings = math.ceil(rate).bit_length()
+    work = bits + GAP_BITS + halvings + 8
+    low, _ = exp_minus(rate / 2**halvings, work * 3 // 10 + 8)
+    power = _normal(math.floor(low * 2 ** (work + 2)), work + 2, work)
+    powers = []
+    for rung in range(halvings + GAP_BITS):
+        if rung >= halvings:
+            powers.append(power)
+        power = _times(power, power, work)
+    found: dict[int, tuple[int, int]] = {}
+    for gap in gaps:
+        if gap not in found:
+            product = (1 << work, 0)
+            for digit in range(gap.bit_length()):
+                if gap >> digit & 1:
+                    product = _times(product, powers[digit], work)
+            found[gap] = (product[0] >> work - bits, product[1])
+    return [found[gap] for gap in gaps]
+
+
+def _times(x: tuple[int, int], y: tuple[int, int], bits: int) -> tuple[int, int]:
+    return _normal(x[0] * y[0], 2 * bits + x[1] + y[1], bits)
+
+
+def _normal(mantissa: int, exponent: int, bits: int) -> tuple[int, int]:
+    """mantissa·2^−exponent as (a, b) with a of bits + 1 binary digits, rounded down."""
+    extra = mantissa.bit_length() - bits - 1
+    return mantissa >> extra, exponent - bits - extra
