@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.coupled import PMW, random_queries
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.builders import RandomWorkload
 from discreet.data import Table
 
 SIDE = 256

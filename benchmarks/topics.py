@@ -186,7 +186,7 @@ class Found(NamedTuple):
 
 def run(data: Any, threads: int, seed: int, options: argparse.Namespace) -> dict[str, Found]:
     """Both on the same triples, portion by portion in turn."""
-    from discreet.tagging.topics.quality import coherence, perplexity
+    from discreet.tagging.topics.model import coherence, perplexity
 
     held = np.random.default_rng(seed).permutation(len(data)) % HELD_OUT == 0
     shape = {"topics": options.topics, "threads": threads, "seed": seed}

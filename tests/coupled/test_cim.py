@@ -11,10 +11,9 @@ import pytest
 import discreet as dc
 from discreet.coupled import CIM, LMCS, Coupling
 from discreet.coupled.published import cim
-from discreet.coupled.published.cim import cim_account
-from discreet.coupled.published.cim_rounds import CIMAccount, corrected_update, printed_update
-from discreet.coupled.published.coupled_cells import CoupledCells
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.published.cim import CIMAccount, cim_account, corrected_update, printed_update
+from discreet.coupled.published.laplace import CoupledCells
+from discreet.coupled.workloads.builders import RandomWorkload
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.coupled import HistogramRelease, random_queries, synthetic_rows
-from discreet.coupled.histograms.consistency import iterative_proportional_fit, onto_simplex
+from discreet.coupled.consistency import iterative_proportional_fit, onto_simplex
 from discreet.data import CategoricalDomain, IntegerDomain, Table
 from discreet.errors import UsageError
 

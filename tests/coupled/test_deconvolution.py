@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.coupled.histograms.deconvolution import FAR, Kept, Law, expected_differences, noise_height
+from discreet.coupled.shrinking import FAR, Kept, Law, expected_differences, noise_height
 
 LAWS: list[Law] = ["laplace", "gaussian"]
 SIGMA = 20.0

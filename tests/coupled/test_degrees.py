@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.coupled import Coupling
-from discreet.coupled.couplings import degrees
+from discreet.coupled import Coupling, degrees
 from discreet.data import IntegerDomain, Table
 from discreet.errors import UsageError
 

@@ -18,8 +18,8 @@ from discreet.coupled import (
     all_marginals,
     random_queries,
 )
-from discreet.coupled.histograms.forests import ForestPlan
-from discreet.coupled.histograms.release import independent_model
+from discreet.coupled.forests import ForestPlan
+from discreet.coupled.histograms import independent_model
 from discreet.coupled.query_method import QuerySetting
 from discreet.data import Table, synthetic
 from discreet.errors import PrivacyError, UsageError

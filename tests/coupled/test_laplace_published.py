@@ -10,9 +10,9 @@ import pytest
 
 from discreet.coupled import LMCS, LMGS, Coupling, queries_from_json
 from discreet.coupled.bounds import all_sums
-from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.published.laplace import CoupledCells
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.builders import RandomWorkload
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError

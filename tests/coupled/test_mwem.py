@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.coupled import MWEM, Coupling, all_marginals, prefix_sums, random_queries
-from discreet.coupled.weights.learned_histogram import LearnedHistogram
+from discreet.coupled.learned_histogram import LearnedHistogram
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError

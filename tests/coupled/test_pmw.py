@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.coupled import PMW, Coupling, marginals, prefix_sums, random_queries, range_queries
+from discreet.coupled import PMW, Coupling, marginals, pmw, prefix_sums, random_queries, range_queries
 from discreet.coupled.bounds import single_sum
+from discreet.coupled.learned_histogram import LearnedHistogram
+from discreet.coupled.pmw import PMWRun, ThresholdStream
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.weights import threshold_stream
-from discreet.coupled.weights.learned_histogram import LearnedHistogram
-from discreet.coupled.weights.pmw_run import PMWRun
-from discreet.coupled.weights.threshold_stream import ThresholdStream
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data import Table
 from discreet.errors import BudgetError, PrivacyError, UsageError
@@ -167,7 +165,7 @@ def test_domains_without_a_dense_histogram_are_refused() -> None:
 
 def test_the_stream_of_tests_is_the_session_of_the_sparse_vector(fixed_bits, monkeypatch) -> None:
     """How often a sum passes is what the law of threshold and test noise says."""
-    monkeypatch.setattr(threshold_stream, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(pmw, "DRAWN_AT_ONCE", 1)
     data = table(100)
     setting = QuerySetting.of(data, prefix_sums(data, "x"), None)
     mechanism = AboveThreshold.of(2, threshold=3, most=1, answers=False)
@@ -197,7 +195,7 @@ def test_a_stream_that_is_over_or_asked_about_other_sums_refuses(fixed_bits) -> 
 
 @pytest.mark.parametrize("step", [8.0, -8.0])
 def test_the_longest_steps_keep_the_estimate_finite(step: float) -> None:
-    from discreet.coupled.weights.kernels import bend
+    from discreet.coupled.kernels import bend
 
     for weights in (np.array([0, GRID, GRID, 0]), np.array([GRID] * 4), np.array([1, GRID, 7, 0])):
         estimate = np.full(4, 10.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.coupled import Coupling
-from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.published.laplace import CoupledCells
 from discreet.coupled.published.sensitivities import (
     proved_group_sensitivity,
     proved_influence_sensitivity,
@@ -16,7 +16,7 @@ from discreet.coupled.published.sensitivities import (
     published_global_sensitivity,
     published_record_sensitivities,
 )
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.builders import RandomWorkload
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError

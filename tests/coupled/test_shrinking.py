@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.coupled.histograms.consistency import onto_simplex
-from discreet.coupled.histograms.deconvolution import Law
-from discreet.coupled.histograms.shrinking import kept_share, shrink_cells, shrink_table
+from discreet.coupled.consistency import onto_simplex
+from discreet.coupled.shrinking import Law, kept_share, shrink_cells, shrink_table
 
 LAWS: list[Law] = ["laplace", "gaussian"]
 

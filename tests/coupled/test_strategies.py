@@ -17,8 +17,7 @@ from discreet.coupled import (
     random_queries,
     range_queries,
 )
-from discreet.coupled.strategies.axes import AxisStrategy
-from discreet.coupled.strategies.errors import AxisWeights, product_error
+from discreet.coupled.strategies import AxisStrategy, AxisWeights, product_error
 from discreet.coupled.workloads.product import ProductWorkload
 from discreet.data import Table
 from discreet.errors import PrivacyError, UsageError

@@ -175,7 +175,7 @@ def test_each_purpose_of_randomness_has_its_users() -> None:
     assert asking_for("bounding_key") == counting | {"tagging/topics/private_topics.py"}
     # Names protect nothing; synthetic posts and rows are drawn from what was released.
     naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py"}
-    drawn = {"tagging/synthetic_posts.py", "coupled/histograms/consistency.py"}
+    drawn = {"tagging/ptr_s.py", "coupled/consistency.py"}
     assert asking_for("public_") == naming | drawn
 
 
@@ -190,7 +190,7 @@ def test_only_noise_and_selection_ask_for_secret_entropy() -> None:
 
 def test_no_public_function_that_releases_takes_a_seed() -> None:
     # Queries are public, and a topic model without privacy releases nothing: both can be made again from their seed.
-    without_release = {"coupled/workloads/random.py", "coupled/workloads/builders.py", "tagging/topics/chain.py"}
+    without_release = {"coupled/workloads/builders.py", "tagging/topics/chain.py"}
     seeded = {
         file
         for file, tree in FILES.items()

@@ -21,7 +21,7 @@ from discreet.counting import (
 )
 from discreet.counting.contexts import Context
 from discreet.coupled import QuerySession, marginals
-from discreet.coupled.weights.pmw import PMW
+from discreet.coupled.pmw import PMW
 from discreet.data import Interactions, Table, TagAssignments
 from discreet.models.registry import create, names, registered, settings_of
 from discreet.privacy.guarantees import Guarantee, Standing

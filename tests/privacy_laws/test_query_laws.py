@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 import discreet.coupled as coupled
-from discreet.coupled import MWEM, PMW, Coupling, bounds
+from discreet.coupled import MWEM, PMW, Coupling, bounds, learned_histogram, mwem, pmw
 from discreet.coupled.bounds import single_sum
+from discreet.coupled.pmw import PMWPlan, ThresholdStream
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.weights import learned_histogram, mwem, pmw_run, threshold_stream
-from discreet.coupled.weights.pmw_plan import PMWPlan
-from discreet.coupled.weights.threshold_stream import ThresholdStream
-from discreet.coupled.workloads import choices, product, workload
+from discreet.coupled.workloads import product, workload
 from discreet.data import Table
 from discreet.privacy import threshold
 from discreet.privacy.budget import Budget
@@ -62,7 +60,7 @@ def worst_ratio(plan: PMWPlan, *, lazy: int, less=(1, 1)) -> float:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights of 0 and 1 only: one grid step is one record, and laws have few outcomes."""
-    for module in (workload, choices, product, bounds, learned_histogram, pmw_run, mwem):
+    for module in (workload, product, bounds, learned_histogram, pmw, mwem):
         monkeypatch.setattr(module, "GRID", 1)
 
 
@@ -227,12 +225,12 @@ def ways(monkeypatch: pytest.MonkeyPatch, coarse) -> Ways:
         return chosen
 
     real_open = ThresholdStream.__post_init__
-    monkeypatch.setattr(threshold_stream, "discrete_laplace", noise)
+    monkeypatch.setattr(pmw, "discrete_laplace", noise)
     monkeypatch.setattr(threshold, "discrete_laplace", noise)
     monkeypatch.setattr(ThresholdStream, "__post_init__", opened)
     monkeypatch.setattr(ThresholdStream, "first_pass", first_pass)
-    monkeypatch.setattr(pmw_run, "LEAST_BLOCK", 1)
-    monkeypatch.setattr(pmw_run, "MOST_BLOCK", 1)
+    monkeypatch.setattr(pmw, "LEAST_BLOCK", 1)
+    monkeypatch.setattr(pmw, "MOST_BLOCK", 1)
     monkeypatch.setattr(LaplaceMechanism, "release", release)
     monkeypatch.setattr(GaussianMechanism, "release", release)
     monkeypatch.setattr(ExponentialMechanism, "choose", pick)

@@ -21,8 +21,7 @@ from discreet.coupled import (
 )
 from discreet.coupled.bounds import answer_sums, count_sums, distance_scores, largest_count
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.strategies.axes import AxisStrategy
-from discreet.coupled.strategies.fixed import tree_bounds
+from discreet.coupled.strategies import AxisStrategy, tree_bounds
 from discreet.data import Table, synthetic
 from discreet.models.registry import create
 from discreet.privacy.bounding import BoundedSums

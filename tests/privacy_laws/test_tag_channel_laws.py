@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.data.tags import TagAssignments
-from discreet.tagging.sums.posts import resource_counts, tag_counts
-from discreet.tagging.topics.rounds import UserTags, expected_assignments, topic_sums
+from discreet.tagging.sums import resource_counts, tag_counts
+from discreet.tagging.topics.private_topics import UserTags, expected_assignments, topic_sums
 
 # Sums over posts
 

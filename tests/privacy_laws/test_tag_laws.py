@@ -20,8 +20,17 @@ from discreet.privacy.losses import GaussianLoss
 from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ, PTRS
-from discreet.tagging.sums.topics import TagTopics, resource_topics, size_counts, type_counts
-from discreet.tagging.sums.users import LinkTable, Order, popularity, tag_gram, unit_counts
+from discreet.tagging.sums import (
+    LinkTable,
+    Order,
+    TagTopics,
+    popularity,
+    resource_topics,
+    size_counts,
+    tag_gram,
+    type_counts,
+    unit_counts,
+)
 from discreet.testing import additive_log_ratio
 
 RESOURCES, TAGS = ["r", "s"], ["a", "b", "c"]

@@ -13,11 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.coupled import CIM, Coupling, queries_from_json
-from discreet.coupled.published.cim import cim_account
-from discreet.coupled.published.cim_rounds import corrected_update, printed_update
-from discreet.coupled.published.coupled_cells import CoupledCells
+from discreet.coupled.published.cim import cim_account, corrected_update, printed_update
+from discreet.coupled.published.laplace import CoupledCells
 from discreet.coupled.query_method import QuerySetting
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.builders import RandomWorkload
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import IntegerDomain, Table
 from discreet.errors import PrivacyError

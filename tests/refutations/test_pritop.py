@@ -25,9 +25,8 @@ from discreet.privacy.guarantees import Standing
 from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
 from discreet.tagging.pritop.pritop import PriTop, options_of
-from discreet.tagging.pritop.selection import closeness, members_of
+from discreet.tagging.pritop.rewriting import closeness, members_of, revise
 from discreet.tagging.pritop.topics import Profiles, TopicCounts
-from discreet.tagging.pritop.weights import revise
 from discreet.testing import max_log_ratio, smallest_delta
 
 Floats = NDArray[np.float64]

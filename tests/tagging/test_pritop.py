@@ -16,7 +16,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.models.registry import create
 from discreet.privacy.release import Release
 from discreet.tagging.pritop.pritop import PriTop, options_of
-from discreet.tagging.pritop.selection import closeness
+from discreet.tagging.pritop.rewriting import closeness
 from discreet.tagging.pritop.topics import TopicCounts
 
 SURE = 4000
@@ -106,7 +106,7 @@ def test_weights_that_are_forgotten_are_worked_out_again(fixed_bits, monkeypatch
     data, counts = taste()
     method = PriTop(epsilon=1, topics=2)
     first = released(method, data, counts)
-    monkeypatch.setattr("discreet.tagging.pritop.selection.CACHED_CELLS", 1)
+    monkeypatch.setattr("discreet.tagging.pritop.rewriting.CACHED_CELLS", 1)
     fixed_bits(20240607)
     assert released(method, data, counts).equals(first)
 

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from tests.refutations.pritop_laws import list_law, size_law
 
-from discreet.tagging.pritop.selection import closeness, members_of, replace, sparse_rows
+from discreet.tagging.pritop.rewriting import (
+    RevisedLists,
+    closeness,
+    expected_insertions,
+    members_of,
+    noisy_sizes,
+    replace,
+    revise,
+    sparse_rows,
+)
 from discreet.tagging.pritop.topics import Profiles, TopicCounts, pair_topics
-from discreet.tagging.pritop.weights import RevisedLists, expected_insertions, noisy_sizes, revise
 from discreet.testing import fits_law
 
 # Step 1

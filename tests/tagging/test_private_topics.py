@@ -15,7 +15,7 @@ from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.privacy.units import Unit
 from discreet.tagging import PrivateTopics, topics_of_release
 from discreet.tagging.topics.gram_topics import Topics, topics_of_gram
-from discreet.tagging.topics.rounds import UserTags, assignments_after, blind_assignments, sampled_assignments
+from discreet.tagging.topics.private_topics import UserTags, assignments_after, blind_assignments, sampled_assignments
 
 KEY = (3, 4)
 

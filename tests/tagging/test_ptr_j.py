@@ -16,7 +16,7 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ
-from discreet.tagging.sums.users import best
+from discreet.tagging.sums import best
 
 
 def world(n: int = 400) -> TagAssignments:

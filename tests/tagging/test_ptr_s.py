@@ -13,9 +13,8 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRS
-from discreet.tagging.ptr_s import SHARES, shrunk
-from discreet.tagging.sums.topics import SIZES, TagTopics, size_counts, type_counts
-from discreet.tagging.synthetic_posts import SyntheticPosts
+from discreet.tagging.ptr_s import SHARES, SyntheticPosts, shrunk
+from discreet.tagging.sums import SIZES, TagTopics, size_counts, type_counts
 
 
 def two_tastes(n: int = 600) -> TagAssignments:

@@ -16,8 +16,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.losses import GaussianLoss, Pure, mu_for
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRT
-from discreet.tagging.ptr_t import NO_COUNTS
-from discreet.tagging.resource_tags import PublicPosts, ResourceLists, fill_posts
+from discreet.tagging.ptr_t import NO_COUNTS, PublicPosts, ResourceLists, fill_posts
 
 WORDS = [f"t{place}" for place in range(12)]
 

@@ -13,7 +13,7 @@ import pytest
 import discreet as dc
 from discreet.errors import UsageError
 from discreet.tagging import TagSuppression
-from discreet.tagging.tag_clusters import tag_clusters
+from discreet.tagging.tag_suppression import tag_clusters
 
 COOKING, MUSIC = ("bread", "soup", "pasta"), ("jazz", "piano", "opera")
 Rule = Literal["least", "entropy"]

@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.errors import DataError, UsageError
 from discreet.tagging import TopicModel
-from discreet.tagging.topics.quality import coherence, perplexity
+from discreet.tagging.topics.model import coherence, perplexity
 
 SUBJECTS = {
     "cooking": ["bread", "soup", "pasta", "cheese", "grill"],

@@ -7,7 +7,10 @@ and ``docs/proofs/query_strategies.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +18,32 @@ from numpy.typing import NDArray
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads.workload import GRID
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.losses import Loss
 
-__all__ = ["NONE", "all_sums", "answer_sums", "count_sums", "distance_scores", "largest_count", "single_sum"]
+__all__ = ["NONE", "Scored", "all_sums", "answer_sums", "count_sums", "distance_scores", "largest_count", "single_sum"]
 
 NONE = np.zeros(1, dtype=np.int64)
 """Stands for sums that are not computed yet: bounds and noise do not depend on the values."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A mechanism for a statistic of the sums over all rows, which has bounds of its own: the largest of them, scores.
+
+    Parameters
+    ----------
+    loss, draw
+        Of the mechanism: what it spends, and its release or choice.
+    statistic
+        From the sums to what the mechanism is given.
+    """
+
+    loss: Loss
+    draw: Callable[[BoundedSums], Any]
+    statistic: Callable[[NDArray[np.int64]], BoundedSums]
+
+    def release(self, sums: BoundedSums) -> Any:
+        return self.draw(self.statistic(sums.values))
 
 
 def single_sum(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:

@@ -21,7 +21,7 @@ from discreet.privacy.numbers import Rational, as_positive, as_probability
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
-    from discreet.coupled.couplings.coupling import Coupling
+    from discreet.coupled.coupling import Coupling
     from discreet.privacy.ledger import Ledger
     from discreet.privacy.release import Release
 

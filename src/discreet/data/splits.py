@@ -16,6 +16,7 @@ from typing import Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.splitmix import GOLDEN, splitmix
 from discreet.data.fingerprints import canonical_order
 from discreet.data.ids import IdMap, stable_text
 from discreet.data.interactions import Interactions
@@ -273,8 +274,8 @@ def _keys(data: Interactions, order: NDArray[np.int64], seed: int, purpose: str)
     begins = np.maximum.accumulate(np.where(repeated, 0, np.arange(order.size)))
     place = (np.arange(order.size) - begins).astype(np.uint64)
     salt = f"{purpose}/{seed}"
-    mixed = _hashes(data.users, salt)[user] ^ (_hashes(data.items, salt)[item] * np.uint64(0x9E3779B97F4A7C15))
-    return _scrambled(mixed + place * np.uint64(0xD1B54A32D192ED03))
+    mixed = _hashes(data.users, salt)[user] ^ (_hashes(data.items, salt)[item] * np.uint64(GOLDEN))
+    return splitmix(mixed + place * np.uint64(0xD1B54A32D192ED03))
 
 
 def _hashes(ids: IdMap, salt: str) -> NDArray[np.uint64]:
@@ -283,13 +284,6 @@ def _hashes(ids: IdMap, salt: str) -> NDArray[np.uint64]:
     texts = (f"{type(i).__name__}:{stable_text(i)}" for i in ids.ids())
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts)
     return np.frombuffer(digests, dtype="<u8")
-
-
-def _scrambled(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64: every bit of the input reaches every bit of the result."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def _folds(n: int, k: int, what: str, generator: np.random.Generator) -> NDArray[np.int64]:

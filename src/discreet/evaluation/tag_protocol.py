@@ -18,7 +18,7 @@ from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.scores import Scores
 from discreet.privacy.charging import sandbox
 from discreet.tagging.recommenders.base import TagRecommender
-from discreet.tagging.recommenders.released import recommender
+from discreet.tagging.recommenders.local_tags import recommender
 from discreet.tagging.tag_method import TagMethod
 
 __all__ = ["PostQuestions", "evaluate_tags", "leave_one_post_out"]

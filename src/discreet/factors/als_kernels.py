@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from discreet.common.splitmix import GOLDEN, splitmix
+
 __all__ = ["all_scores", "fixed_normals", "ridge_rows"]
 
 
@@ -103,9 +105,6 @@ def fixed_normals(rows: int, width: int) -> NDArray[np.float64]:
     """
     from scipy.special import ndtri
 
-    words = (np.arange(rows * width, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    words ^= words >> np.uint64(31)
+    words = splitmix(np.arange(1, rows * width + 1, dtype=np.uint64) * np.uint64(GOLDEN))
     uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     return ndtri(uniform).reshape(rows, width)

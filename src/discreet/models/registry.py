@@ -138,12 +138,12 @@ REGISTRY: dict[str, Entry] = {
     **_entries(
         "answers",
         {
-            "pmw": "coupled.weights.pmw:PMW",
-            "mwem": "coupled.weights.mwem:MWEM",
-            "histogram": "coupled.histograms.release:HistogramRelease",
-            "shrunk-histogram": "coupled.histograms.release:ShrunkHistogram",
-            "strategy": "coupled.strategies.fixed:FixedStrategy",
-            "tree": "coupled.histograms.tree_marginals:TreeMarginals",
+            "pmw": "coupled.pmw:PMW",
+            "mwem": "coupled.mwem:MWEM",
+            "histogram": "coupled.histograms:HistogramRelease",
+            "shrunk-histogram": "coupled.histograms:ShrunkHistogram",
+            "strategy": "coupled.strategies:FixedStrategy",
+            "tree": "coupled.histograms:TreeMarginals",
             "lm-gs": "coupled.published.laplace:LMGS",
             "lm-cs": "coupled.published.laplace:LMCS",
             "cim": "coupled.published.cim:CIM",

@@ -7,7 +7,7 @@ from discreet.tagging.ptr_t import PTRT
 from discreet.tagging.recommenders.base import TagRecommender
 from discreet.tagging.recommenders.baselines import OwnTags, PopularTags
 from discreet.tagging.recommenders.folk_rank import FolkRank
-from discreet.tagging.recommenders.released import recommender
+from discreet.tagging.recommenders.local_tags import recommender
 from discreet.tagging.tag_suppression import TagSuppression
 from discreet.tagging.topics.model import TopicModel
 from discreet.tagging.topics.private_topics import PrivateTopics, topics_of_release

@@ -20,7 +20,7 @@ from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
-from discreet.tagging.sums.users import LinkTable, best, popularity, tag_gram, unit_counts
+from discreet.tagging.sums import LinkTable, best, popularity, tag_gram, unit_counts
 from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod, set_numbers
 
 __all__ = ["PTRJ"]

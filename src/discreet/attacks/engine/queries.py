@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.coupled.couplings.coupling import Coupling
+from discreet.coupled.coupling import Coupling
 from discreet.coupled.workloads.builders import random_queries
 from discreet.coupled.workloads.workload import Workload
 from discreet.data.tables import Table

@@ -11,7 +11,7 @@ import polars as pl
 
 from discreet.attacks.engine.queries import Asked, Request
 from discreet.attacks.games.game import Features, Game, NeighboringData
-from discreet.coupled.couplings.coupling import Coupling
+from discreet.coupled.coupling import Coupling
 from discreet.coupled.workloads.workload import GRID
 from discreet.coupled.workloads.written import queries_from_json
 from discreet.data.tables import Table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.coupled.couplings.coupling import Coupling
+from discreet.coupled.coupling import Coupling
 from discreet.errors import PrivacyError, UsageError
 
 if TYPE_CHECKING:

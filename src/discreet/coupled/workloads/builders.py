@@ -5,21 +5,117 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from math import comb, prod
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.coupled.workloads.choices import Choice
-from discreet.coupled.workloads.product import ProductWorkload
-from discreet.coupled.workloads.random import RandomKind, RandomWorkload, check_seed
+from discreet.coupled.workloads.product import Choice, ProductWorkload
+from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.domains import Domain, as_domain
 from discreet.data.tables import Table
 from discreet.errors import UsageError
 
-__all__ = ["all_marginals", "chosen_attributes", "marginals", "prefix_sums", "random_queries", "range_queries"]
+__all__ = [
+    "RandomKind",
+    "RandomWorkload",
+    "all_marginals",
+    "check_seed",
+    "chosen_attributes",
+    "marginals",
+    "prefix_sums",
+    "random_queries",
+    "range_queries",
+]
+
+
+RandomKind = Literal["subset", "weighted"]
+
+MOST_CELLS = 2**22
+"""A random query weighs every cell; beyond this many a single one takes a millisecond."""
+
+MOST_RANDOM = 2**31 - 1
 
 MOST_QUERIES = 10_000_000
 """Builders refuse to write out more queries than this."""
+
+
+class RandomWorkload(Workload):
+    """Queries that weigh every cell at random. The same seed gives the same queries, in any slice and any block.
+
+    The randomness is a public way to write down many queries; it has nothing to do with noise.
+
+    Parameters
+    ----------
+    domains
+        The public domain of each attribute.
+    queries
+        How many.
+    seed
+        From 0 up to 2⁶³: the same one gives the same queries.
+    kind
+        "subset": each cell counts or does not, one as likely as the other. "weighted": each weight is uniform from
+        0 to 1, on the grid.
+    first
+        Number of the first query, for slices.
+
+    Examples
+    --------
+    >>> workload = RandomWorkload({"a": range(4)}, 3, seed=1)
+    >>> workload.weights(2), workload[2:3].weights(0)
+    (array([   0, 4096,    0, 4096]), array([   0, 4096,    0, 4096]))
+    """
+
+    def __init__(
+        self, domains: Mapping[str, Any], queries: int, *, seed: int, kind: RandomKind = "subset", first: int = 0
+    ) -> None:
+        super().__init__(domains)
+        if isinstance(queries, bool) or not isinstance(queries, int) or not 1 <= queries <= MOST_RANDOM:
+            raise UsageError(f"{queries!r} queries cannot be asked.", remedy="Ask at least 1.")
+        check_seed(seed)
+        if kind not in get_args(RandomKind):
+            raise UsageError(f"kind must be one of {', '.join(get_args(RandomKind))}, got {kind!r}.")
+        if self.n_cells > MOST_CELLS:
+            raise UsageError(
+                f"a random query weighs each cell, and there are {self.n_cells:,}; {MOST_CELLS:,} is the most.",
+                remedy="Declare wider bins or fewer attributes, or ask ranges or marginals, which name few attributes.",
+            )
+        self.seed, self.first = seed, first
+        self.kind: RandomKind = kind
+        self._queries = queries
+
+    def __len__(self) -> int:
+        return self._queries
+
+    def labels(self) -> list[str]:
+        return [f"random {self.kind} {query}" for query in range(self.first, self.first + len(self))]
+
+    def _part(self, places: range) -> RandomWorkload:
+        return RandomWorkload(
+            self.domains, len(places), seed=self.seed, kind=self.kind, first=self.first + places.start
+        )
+
+    def _sums(self, histogram: Any) -> Any:
+        from discreet.coupled.kernels import subset_sums, weighted_sums
+
+        base = np.uint64(self.seed)
+        if self.kind == "subset":
+            return subset_sums(histogram, base, self.first, len(self)) * GRID
+        return weighted_sums(histogram, base, self.first, len(self), GRID)
+
+    def _weights(self, query: int) -> NDArray[np.int64]:
+        from discreet.coupled.kernels import subset_weights, weighted_weights
+
+        base = np.uint64(self.seed)
+        if self.kind == "subset":
+            return subset_weights(base, self.first + query, self.n_cells).astype(np.int64) * GRID
+        return weighted_weights(base, self.first + query, self.n_cells, GRID)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what does not name a sequence of queries."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise UsageError(f"seed = {seed!r} must be a whole number from 0 up to 2^63.")
 
 
 def random_queries(about: Any, queries: int, *, seed: int, kind: RandomKind = "subset") -> RandomWorkload:
@@ -52,7 +148,7 @@ def range_queries(about: Any, attributes: str | Sequence[str], queries: int, *, 
     >>> range_queries({"age": range(100)}, "age", 2, seed=1).labels()
     ['age = 22 … 82', 'age = 0']
     """
-    from discreet.coupled.workloads.random_kernels import query_key
+    from discreet.coupled.kernels import query_key
 
     domains = domains_of(about)
     chosen = chosen_attributes(domains, attributes)

@@ -2,31 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.coupled.workloads.choices import Choice, Terms, check_choice
 from discreet.coupled.workloads.workload import GRID, Workload
-from discreet.data.tables import MOST_DENSE_CELLS
+from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import UsageError
 
-__all__ = ["ProductWorkload"]
+__all__ = ["Choice", "ProductWorkload", "bin_ends"]
 
-Marginal = Callable[[tuple[int, ...]], Any]
+
+Whole = NDArray[np.int64]
+
+TERMS_AT_ONCE = 2**20
+"""Products of terms that are in memory at a time."""
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Queries that ask of the same attributes."""
+class Choice:
+    """Codes of one attribute that a query counts.
 
-    axes: tuple[int, ...]
-    queries: NDArray[np.int64]
+    Parameters
+    ----------
+    runs
+        First code, code after the last, weight: rising, apart from each other, at least one. The weight is 1 for
+        membership, or grid steps.
+    weighted
+        Whether the weights are grid steps.
+    """
+
+    runs: tuple[tuple[int, int, int], ...]
+    weighted: bool = False
+
+    @classmethod
+    def codes(cls, inside: NDArray[np.bool_]) -> Choice:
+        """The codes at which the mask is true."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]])))
+        return cls(tuple((int(a), int(b), 1) for a, b in zip(edges[::2], edges[1::2], strict=True)))
+
+    @classmethod
+    def steps(cls, weights: NDArray[np.int64]) -> Choice:
+        """A weight in grid steps for each code."""
+        if np.isin(weights, (0, GRID)).all():
+            return cls.codes(weights == GRID)
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(weights)) + 1, [weights.size]])
+        runs = zip(edges[:-1].tolist(), edges[1:].tolist(), weights[edges[:-1]].tolist(), strict=True)
+        return cls(tuple(run for run in runs if run[2]), weighted=True)
+
+    def is_all(self, size: int) -> bool:
+        """Whether every code counts fully."""
+        return self.runs == ((0, size, 1),) and not self.weighted
+
+    def over(self, size: int) -> NDArray[np.int64]:
+        """The weight of each code: 0 or 1, or grid steps."""
+        weights = np.zeros(size, dtype=np.int64)
+        for start, stop, weight in self.runs:
+            weights[start:stop] = weight
+        return weights
+
+    def label(self, name: str, words: Sequence[str]) -> str:
+        """The choice in words, given what each code is called."""
+        if self.weighted:
+            return f"{name} weighted"
+        if len(self.runs) == 1:
+            start, stop, _ = self.runs[0]
+            return f"{name} = {words[start]}" if stop == start + 1 else f"{name} = {words[start]} … {words[stop - 1]}"
+        listed = [word for start, stop, _ in self.runs for word in words[start:stop]]
+        return f"{name} in {{{', '.join(listed[:6])}{', …' if len(listed) > 6 else ''}}}"
+
+
+def bin_ends(label: str) -> tuple[int, int]:
+    """First and last number of a bin, from what it is called."""
+    first, _, last = label.partition("–")
+    return int(first), int(last or first)
+
+
+class _Terms(NamedTuple):
+    """The choices of one attribute as lists of terms (code, factor); list i begins at ``starts[i]``.
+
+    Σ_j w_j·m_j over codes j is also Σ_j (w_j − w_{j+1})·C_j with C_j the sum up to j: two terms for a run however long.
+    Whichever takes fewer terms over all choices is used.
+    """
+
+    summed: bool
+    starts: Whole
+    codes: Whole
+    factors: Whole
+
+    @classmethod
+    def of(cls, choices: Sequence[Choice]) -> _Terms:
+        runs = np.array([run for choice in choices for run in choice.runs], dtype=np.int64).reshape(-1, 3)
+        owner = np.repeat(np.arange(len(choices)), [len(choice.runs) for choice in choices])
+        lengths = runs[:, 1] - runs[:, 0]
+        summed = int(lengths.sum()) > 2 * len(runs)
+        if summed:
+            codes = np.column_stack([runs[:, 1] - 1, runs[:, 0] - 1]).ravel()
+            factors, owner = (runs[:, 2:] * np.array([[1, -1]])).ravel(), np.repeat(owner, 2)
+            real = codes >= 0  # what stands before the first code is 0
+            codes, factors, owner = codes[real], factors[real], owner[real]
+        else:
+            before = np.cumsum(lengths) - lengths
+            codes = np.arange(lengths.sum()) + np.repeat(runs[:, 0] - before, lengths)
+            factors, owner = np.repeat(runs[:, 2], lengths), np.repeat(owner, lengths)
+        return cls(summed, np.searchsorted(owner, np.arange(len(choices) + 1)), codes, factors)
+
+
+def _check_choice(choice: Choice, size: int, where: str) -> None:
+    """Refuse runs that are none, overlap, or leave the codes of an attribute, and weights that are not from 0 to 1.
+
+    Noise is scaled for weights from 0 to 1, so this is where what one row can change is bounded.
+    """
+    ends = [0, *(end for start, stop, _ in choice.runs for end in (start, stop)), size]
+    rising = all(start < stop for start, stop, _ in choice.runs)
+    if not choice.runs or not rising or any(a > b for a, b in itertools.pairwise(ends)):
+        raise UsageError(
+            f"{where}: the runs of codes must rise from 0 to {size} without overlap.",
+            remedy="Choose at least one value.",
+        )
+    most = GRID if choice.weighted else 1
+    if any(not 0 < weight <= most for _, _, weight in choice.runs):
+        raise UsageError(
+            f"{where}: a weight must be {f'from 1 to {GRID} grid steps' if choice.weighted else '1'}.",
+            remedy="Give weights from 0 to 1.",
+        )
 
 
 class ProductWorkload(Workload):
@@ -64,7 +169,7 @@ class ProductWorkload(Workload):
                     )
                 axis = axis_of[name]
                 if choice not in found[axis]:
-                    check_choice(choice, self.shape[axis], f"query {place}, attribute {name!r}")
+                    _check_choice(choice, self.shape[axis], f"query {place}, attribute {name!r}")
                 index[place, axis] = found[axis].setdefault(choice, len(found[axis]))
             if sum(choice.weighted for choice in query.values()) > 1:
                 raise UsageError(
@@ -103,24 +208,23 @@ class ProductWorkload(Workload):
         part._terms = self._terms  # a stream of slices must not lay out the same lists again
         return part
 
-    # Evaluation: group by group on marginals
+    # Evaluation: queries that ask of the same attributes together, on the marginal of these attributes
 
     @cached_property
-    def _terms(self) -> list[Terms]:
-        return [Terms(choices) for choices in self._choices]
+    def _terms(self) -> list[_Terms]:
+        return [_Terms.of(choices) for choices in self._choices]
 
     @cached_property
-    def _groups(self) -> list[_Group]:
+    def _groups(self) -> list[tuple[tuple[int, ...], Whole]]:
+        """Attributes that some queries ask of, by their places, and these queries."""
         masks, group = np.unique(self._index != 0, axis=0, return_inverse=True)
         order = np.argsort(group.ravel(), kind="stable")
         cuts = np.cumsum(np.bincount(group.ravel(), minlength=len(masks)))[:-1]
-        return [
-            _Group(tuple(np.flatnonzero(mask).tolist()), queries)
-            for mask, queries in zip(masks, np.split(order, cuts), strict=True)
-        ]
+        axes = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
+        return list(zip(axes, np.split(order, cuts), strict=True))
 
     @cached_property
-    def _steps(self) -> NDArray[np.int64]:
+    def _steps(self) -> Whole:
         """Grid steps that a product of weights counts in: a weighted attribute brings its own."""
         weighted = np.zeros(len(self), dtype=bool)
         for axis, choices in enumerate(self._choices):
@@ -130,96 +234,70 @@ class ProductWorkload(Workload):
     def _sums(self, histogram: Any) -> Any:
         counts = histogram.reshape(self.shape)
         everything = frozenset(range(len(self.shape)))
-        return self._grouped(lambda axes: counts.sum(axis=tuple(everything.difference(axes))), histogram.dtype)
-
-    def _cell_sums(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        codes = _codes(cells, self.shape)
-
-        def marginal(axes: tuple[int, ...]) -> NDArray[np.int64] | None:
-            shape = tuple(self.shape[axis] for axis in axes)
-            if prod(shape) > MOST_DENSE_CELLS:
-                return None
-            flat = np.zeros(len(cells), dtype=np.int64)
-            for axis in axes:
-                flat = flat * self.shape[axis] + codes[axis]
-            table = np.zeros(prod(shape), dtype=np.int64)
-            np.add.at(table, flat, counts)
-            return table.reshape(shape)
-
-        return self._grouped(marginal, np.int64, lambda query: self._row_sum(query, codes, counts))
-
-    def _grouped(self, marginal: Marginal, dtype: Any, alone: Callable[[int], int] | None = None) -> Any:
-        from discreet.coupled.workloads.product_kernels import product_sums
-
-        sums = np.zeros(len(self), dtype=dtype)
-        for group in self._groups:
-            table: Any = marginal(group.axes)
-            if table is None:
-                assert alone is not None
-                sums[group.queries] = [alone(int(query)) for query in group.queries]
-                continue
-            for place, axis in enumerate(group.axes):
-                if self._terms[axis].summed:
-                    table = np.cumsum(table, axis=place)
-            # Adding up makes 64-bit numbers of either kind; a group that asks nothing has one cell.
-            flat = np.ascontiguousarray(table, dtype=dtype).ravel()
-            sums[group.queries] = product_sums(flat, *self._lists(group)) if group.axes else flat[0]
+        sums = np.zeros(len(self), dtype=histogram.dtype)
+        for axes, queries in self._groups:
+            self._add_up(sums, axes, queries, counts.sum(axis=tuple(everything.difference(axes))))
         return sums * self._steps
 
-    def _row_sum(self, query: int, codes: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> int:
-        """One query on the rows themselves, for marginals that no array holds."""
-        weights = counts.copy()
-        for axis in np.flatnonzero(self._index[query]):
-            choice = self._choices[axis][self._index[query, axis]]
-            weights *= choice.over(self.shape[axis])[codes[axis]]
-        return int(weights.sum())
+    def _table_sums(self, table: Table) -> Whole:
+        if self.is_dense:
+            return super()._table_sums(table)
+        sums, names = np.zeros(len(self), dtype=np.int64), table.attributes
+        for axes, queries in self._groups:
+            if prod(self.shape[axis] for axis in axes) <= MOST_DENSE_CELLS:
+                marginal = table.histogram([names[axis] for axis in axes]) if axes else np.array(len(table))
+                self._add_up(sums, axes, queries, marginal)
+                continue
+            for query in queries:  # on the rows themselves: no array holds this marginal
+                weights = [self._choices[axis][self._index[query, axis]].over(self.shape[axis]) for axis in axes]
+                rows = [weight[table.codes[names[axis]]] for axis, weight in zip(axes, weights, strict=True)]
+                sums[query] = reduce(np.multiply, rows).sum()
+        return sums * self._steps
 
-    def _lists(self, group: _Group) -> tuple[NDArray[np.int64], ...]:
-        """The lists of terms of a group, with offsets into its flat marginal."""
-        starts, offsets, factors, columns = [np.zeros(1, np.int64)], [], [], []
-        stride, lists = prod(self.shape[axis] for axis in group.axes), 0
-        for axis in group.axes:
-            terms = self._terms[axis]
-            stride //= self.shape[axis]
-            columns.append(self._index[group.queries, axis].astype(np.int64) + lists)
-            starts.append(terms.starts[1:] + starts[-1][-1])
-            offsets.append(terms.codes * stride)
-            factors.append(terms.factors)
-            lists += len(terms.starts) - 1
-        return np.column_stack(columns), np.concatenate(starts), np.concatenate(offsets), np.concatenate(factors)
+    def _add_up(self, sums: Any, axes: tuple[int, ...], queries: Whole, marginal: Any) -> None:
+        for place, axis in enumerate(axes):
+            if self._terms[axis].summed:
+                marginal = np.cumsum(marginal, axis=place)
+        flat = marginal.ravel()
+        for query, cell, factor in self._products(axes, queries):
+            begins = np.flatnonzero(np.diff(query, prepend=-1))
+            sums[query[begins]] = np.add.reduceat(factor * flat[cell], begins)
 
-    def _weights(self, query: int) -> NDArray[np.int64]:
+    def _products(self, axes: tuple[int, ...], queries: Whole) -> Iterator[tuple[Whole, Whole, Whole]]:
+        """Query, cell of the marginal and factor of each product of terms, some of the queries at a time."""
+        sizes = np.ones(queries.size, dtype=np.int64)
+        for axis in axes:
+            sizes *= np.diff(self._terms[axis].starts)[self._index[queries, axis]]
+        for query in np.split(queries, np.flatnonzero(np.diff(np.cumsum(sizes) // TERMS_AT_ONCE)) + 1):
+            cell, factor = np.zeros(query.size, dtype=np.int64), np.ones(query.size, dtype=np.int64)
+            for axis in axes:
+                terms, chosen = self._terms[axis], self._index[query, axis]
+                first, many = terms.starts[chosen], terms.starts[chosen + 1] - terms.starts[chosen]
+                entry = np.repeat(np.arange(query.size), many)
+                place = np.arange(entry.size) + (first - np.cumsum(many) + many)[entry]
+                cell = cell[entry] * self.shape[axis] + terms.codes[place]
+                query, factor = query[entry], factor[entry] * terms.factors[place]
+            yield query, cell, factor
+
+    def _weights(self, query: int) -> Whole:
         weights = np.full(1, self._steps[query], dtype=np.int64)
         for axis, size in enumerate(self.shape):
             weights = np.multiply.outer(weights, self._choices[axis][self._index[query, axis]].over(size)).ravel()
         return weights
 
     def _combined(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        from discreet.coupled.workloads.product_kernels import scatter_products
-
-        combined = np.zeros(self.shape)
-        scaled = coefficients * self._steps
-        for group in self._groups:
-            if not group.axes:
-                combined += scaled[group.queries].sum()
-                continue
-            shape = tuple(self.shape[axis] for axis in group.axes)
-            table = scatter_products(prod(shape), scaled[group.queries], *self._lists(group)).reshape(shape)
-            for place, axis in enumerate(group.axes):
+        combined, scaled = np.zeros(self.shape), coefficients * self._steps
+        for axes, queries in self._groups:
+            shape = tuple(self.shape[axis] for axis in axes)
+            table = np.zeros(prod(shape))
+            for query, cell, factor in self._products(axes, queries):
+                table += np.bincount(cell, weights=factor * scaled[query], minlength=table.size)
+            table = table.reshape(shape)
+            for place, axis in enumerate(axes):
                 if self._terms[axis].summed:  # w_j is the sum of all differences from j on
                     table = np.flip(np.cumsum(np.flip(table, axis=place), axis=place), axis=place)
-            combined += np.expand_dims(table, tuple(set(range(len(self.shape))).difference(group.axes)))
+            combined += np.expand_dims(table, tuple(set(range(len(self.shape))).difference(axes)))
         return combined.ravel()
 
     def __iter__(self) -> Iterator[dict[str, Choice]]:
         return (self.choices(query) for query in range(len(self)))
-
-
-def _codes(cells: NDArray[np.int64], shape: tuple[int, ...]) -> list[NDArray[np.int64]]:
-    """The code of each attribute from the number of the cell."""
-    codes: list[NDArray[np.int64]] = []
-    rest = cells
-    for size in reversed(shape):
-        rest, code = np.divmod(rest, size)
-        codes.append(code)
-    return codes[::-1]

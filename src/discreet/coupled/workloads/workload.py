@@ -71,16 +71,19 @@ class Workload(ABC):
         """Σ over the cells of weight (in grid steps) × count for each query, in the type of the counts."""
 
     @abstractmethod
-    def _cell_sums(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same from the cells that hold rows and how many they hold."""
-
-    @abstractmethod
     def _weights(self, query: int) -> NDArray[np.int64]:
         """Weights of one query over all cells, in grid steps."""
 
-    @abstractmethod
+    def _table_sums(self, table: Table) -> NDArray[np.int64]:
+        """The same from a table."""
+        return self._sums(np.ascontiguousarray(table.histogram().ravel(), dtype=np.int64))
+
     def _combined(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ over the queries of coefficient × weight (in grid steps), over all cells."""
+        combined = np.zeros(self.n_cells)
+        for query, coefficient in enumerate(coefficients):
+            combined += coefficient * self._weights(query)
+        return combined
 
     # What it is
 
@@ -136,16 +139,10 @@ class Workload(ABC):
         sums = self._sums(np.ascontiguousarray(counts))
         return sums if counts.dtype == np.int64 else sums / GRID
 
-    def answers_of_cells(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The answers in grid steps from a sparse histogram: the cells that hold rows, and how many they hold."""
-        return self._cell_sums(np.ascontiguousarray(cells, np.int64), np.ascontiguousarray(counts, np.int64))
-
     def true_answers(self, table: Table) -> NDArray[np.int64]:
         """The answers on a table in grid steps, exactly: **secret**, the way of a mechanism to its data."""
         self.require_fit(table)
-        if self.is_dense:
-            return self._sums(np.ascontiguousarray(table.histogram().ravel(), dtype=np.int64))
-        return self.answers_of_cells(*table.sparse_histogram())
+        return self._table_sums(table)
 
     def weights(self, query: int) -> NDArray[np.int64]:
         """Weights of one query over all cells in grid steps, from 0 to ``GRID``."""

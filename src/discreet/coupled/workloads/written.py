@@ -12,10 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.plain_json import parse_json
-from discreet.coupled.workloads.builders import all_marginals, domains_of, marginals, prefix_sums
-from discreet.coupled.workloads.choices import Choice, bin_ends
-from discreet.coupled.workloads.product import ProductWorkload
-from discreet.coupled.workloads.random import RandomWorkload
+from discreet.coupled.workloads.builders import RandomWorkload, all_marginals, domains_of, marginals, prefix_sums
+from discreet.coupled.workloads.product import Choice, ProductWorkload, bin_ends
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.domains import Domain, IntegerDomain
 from discreet.errors import DataError, UsageError

@@ -24,10 +24,16 @@ from discreet.privacy.method import Parts, Plan
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.published_draws import laplace, uniforms
 from discreet.privacy.units import Unit
-from discreet.tagging.pritop.rewriting import Rewriting
-from discreet.tagging.pritop.selection import members_of, replace, sparse_rows
+from discreet.tagging.pritop.rewriting import (
+    Rewriting,
+    expected_insertions,
+    members_of,
+    noisy_sizes,
+    replace,
+    revise,
+    sparse_rows,
+)
 from discreet.tagging.pritop.topics import Profiles, TopicCounts, pair_topics
-from discreet.tagging.pritop.weights import expected_insertions, noisy_sizes, revise
 from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, require_plain, set_numbers
 
 __all__ = ["PriTop", "options_of"]

@@ -1,7 +1,8 @@
-"""From rewritten lists of tags back to triples: which resources the new tags stand on."""
+"""Steps 2 and 3 of PriTop: noisy topic weights, lists of tags that follow from them, new tags, new triples."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +10,162 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.tags import Posts, TagAssignments
-from discreet.privacy.published_draws import uniforms
-from discreet.tagging.pritop.topics import Profiles
-from discreet.tagging.pritop.weights import RevisedLists
+from discreet.privacy.published_draws import laplace, uniforms
+from discreet.tagging.pritop.topics import Profiles, TopicCounts
 
-__all__ = ["Rewriting"]
+__all__ = [
+    "RevisedLists",
+    "Rewriting",
+    "SparseRows",
+    "closeness",
+    "expected_insertions",
+    "members_of",
+    "noisy_sizes",
+    "replace",
+    "revise",
+    "sparse_rows",
+]
+
 
 Integers = NDArray[np.int64]
+
 Vector = NDArray[np.float64]
+
+Matrix = NDArray[np.float64]
+
+SparseRows = tuple[Integers, Integers, Vector, Vector]
+"""Starts, columns, values v and v·log₂ v of the cells above 0."""
+
+CACHED_CELLS = 2**25
+"""Weights are kept for this number of pairs of tags at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class RevisedLists:
+    """The lists T~_z(u) of all users in one topic.
+
+    Attributes
+    ----------
+    starts
+        The list of user ``u`` goes from ``starts[u]`` to ``starts[u + 1]``.
+    tag
+        What stands in the lists: what was kept in the order of the profile, then what was added, most probable first.
+    origin
+        Which entry of the profile it was; −1 for a tag that was added.
+    """
+
+    starts: Integers
+    tag: Integers
+    origin: Integers
+
+
+def noisy_sizes(weights: Integers, scales: Matrix) -> Integers:
+    """How long each list shall be: the weight with Laplace noise, equation 4.3.6, rounded; at least 0."""
+    return rounded(weights + laplace(np.broadcast_to(scales, weights.shape)))
+
+
+def rounded(noisy: Matrix) -> Integers:
+    """A noisy weight as a number of tags."""
+    return np.maximum(np.floor(noisy + 0.5), 0).astype(np.int64)
+
+
+def expected_insertions(scale: float) -> float:
+    """How many tags noise adds to a list on average.
+
+    Examples
+    --------
+    >>> round(expected_insertions(4.0), 3)
+    1.995
+    """
+    # Σ_{n ≥ 1} Pr[noise ≥ n − 1/2], each e^−(n − 1/2)/scale / 2: a geometric series.
+    return math.exp(-0.5 / scale) / (2 * -math.expm1(-1 / scale))
+
+
+def revise(
+    starts: Integers, tags: Integers, sizes: Integers, *, probability: Vector, ranking: Integers
+) -> RevisedLists:
+    """Lengthen or shorten the list of every user in one topic, equations 4.3.7 and 4.3.8.
+
+    Parameters
+    ----------
+    starts, tags
+        The entries of user ``u`` are ``tags[starts[u]:starts[u + 1]]``.
+    sizes
+        How long each list shall be.
+    probability
+        Pr(t|z) of every tag in this topic. The least probable go first.
+    ranking
+        What can be added, most probable first. A list gets what it does not have yet, and ends early where nothing is
+        left to add.
+    """
+    from discreet.tagging.pritop.kernels import revised_lists
+
+    low, high = int(starts[0]), int(starts[-1])
+    user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    order = np.lexsort((-probability[tags[low:high]], user))  # equally probable ones in the order of the list
+    rank = np.empty(high - low, dtype=np.int64)
+    rank[order] = np.arange(high - low) - (starts[:-1] - low)[user]
+    return RevisedLists(*revised_lists(starts, tags, rank, sizes, ranking, probability.size))
+
+
+def sparse_rows(table: Matrix) -> SparseRows:
+    """The cells above 0, row by row."""
+    row, column = np.nonzero(table > 0)
+    starts = np.searchsorted(row, np.arange(table.shape[0] + 1))
+    value = np.ascontiguousarray(table[row, column])
+    return starts.astype(np.int64), column.astype(np.int64), value, value * np.log2(value)
+
+
+def closeness(topic_given_tag: Matrix) -> Matrix:
+    """q of each pair of tags: 1 − JS of their topics, with logarithms of base 2 (equations 4.3.9 to 4.3.11).
+
+    Examples
+    --------
+    >>> closeness(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])).round(4)
+    array([[1.    , 0.    , 0.6887],
+           [0.    , 1.    , 0.6887],
+           [0.6887, 0.6887, 1.    ]])
+    """
+    from discreet.tagging.pritop.kernels import weight_matrix
+
+    n_tags, n_topics = topic_given_tag.shape
+    return 1 + np.log(weight_matrix(np.arange(n_tags), *sparse_rows(topic_given_tag), n_topics, 1.0))
+
+
+def members_of(counts: TopicCounts, members: str) -> list[Integers]:
+    """The tags of each topic.
+
+    Parameters
+    ----------
+    members
+        "assigned": tags of which at least one occurrence was assigned to the topic, so that a tag can be in several.
+        "likeliest": tags that were assigned to it more often than to any other; each is in one topic.
+    """
+    if members == "assigned":
+        return [np.flatnonzero(column > 0) for column in counts.tags.T]
+    home = np.where(counts.tags.sum(axis=1) > 0, counts.tags.argmax(axis=1), -1)
+    return [np.flatnonzero(home == topic) for topic in range(counts.n_topics)]
+
+
+def replace(
+    lists: RevisedLists, rows: SparseRows, *, n_topics: int, epsilon: float, candidates: Integers | None
+) -> Integers:
+    """What every tag of the lists is replaced by; −1 where no candidate is left.
+
+    Parameters
+    ----------
+    rows
+        Pr(z|t) of every tag.
+    candidates
+        The tags to choose from; None for those of the list itself, user by user.
+    """
+    from discreet.tagging.pritop.kernels import drawn_from_lists, drawn_from_topic
+
+    chance = uniforms((lists.tag.size,))
+    if candidates is None:
+        return drawn_from_lists(lists.starts, lists.tag, *rows, n_topics, epsilon / 8, chance)
+    slots = max(1, min(CACHED_CELLS // max(1, candidates.size), rows[0].size))
+    return drawn_from_topic(lists.starts, lists.tag, candidates, *rows, n_topics, epsilon / 8, chance, slots)
 
 
 @dataclass(frozen=True, eq=False)

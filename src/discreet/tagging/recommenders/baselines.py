@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.splitmix import GOLDEN, splitmix
 from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.tagging.recommenders.base import TagRecommender
-from discreet.tagging.recommenders.own_triples import OwnTriples
+from discreet.tagging.recommenders.base import OwnTriples, TagRecommender
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -230,10 +230,8 @@ def _below_one(counts: NDArray[np.integer]) -> Floats:
 def _scrambled(users: NDArray[np.integer], tags: NDArray[np.integer]) -> Floats:
     """A number from 0 to below 1 for each user with a tag that has nothing to do with what is known of either.
 
-    Not a draw: the same question has the same answer. The constants are those of SplitMix64.
+    Not a draw: the same question has the same answer.
     """
-    mixed = users.astype(np.int64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = users.astype(np.int64).view(np.uint64) * np.uint64(GOLDEN)
     mixed = mixed + (tags.astype(np.int64) + 1).view(np.uint64) * np.uint64(0xD1B54A32D192ED03)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (mixed >> np.uint64(11)) * 2.0**-53
+    return (splitmix(mixed) >> np.uint64(11)) * 2.0**-53

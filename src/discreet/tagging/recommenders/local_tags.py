@@ -12,15 +12,16 @@ from discreet.data.ids import Codes, IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.release import Release
-from discreet.tagging.recommenders.base import TagRecommender, beside_own_triples
-from discreet.tagging.recommenders.own_triples import OwnTriples
-from discreet.tagging.tag_method import STATISTICS
+from discreet.tagging.recommenders.base import OwnTriples, TagRecommender, beside_own_triples
+from discreet.tagging.recommenders.folk_rank import FolkRank
+from discreet.tagging.tag_method import ASSIGNMENTS, STATISTICS
 from discreet.tagging.topics.gram_topics import topics_of_gram
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["LocalTags"]
+__all__ = ["LocalTags", "recommender"]
+
 
 Floats = NDArray[np.floating]
 
@@ -150,3 +151,34 @@ def _shares(own: OwnTriples, n_queries: int) -> csr_array:
 
     each = 1 / np.maximum(np.diff(own.starts), 1)
     return csr_array((each[own.query], (own.query, own.tag)), shape=(n_queries, own.n_tags))
+
+
+def recommender(release: Release) -> TagRecommender:
+    """A recommender of tags that uses the release and the triples of the person who asks.
+
+    Parameters
+    ----------
+    release
+        Released sums are read by ``LocalTags``, also if the release has triples as well; triples alone are ranked by
+        ``FolkRank``.
+
+    Privacy
+    -------
+    Post-processing of the release. What ``recommend(own=…)`` is given stays with the person who asks.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.tagging import PTRJ
+    >>> tags = dc.synthetic.tags(users=60, resources=40, seed=7)
+    >>> tags = tags.with_vocabulary("observed").with_resources("observed")
+    >>> release = PTRJ(epsilon=1, delta=1e-6).release(tags)
+    >>> recommender(release).recommend([("somebody", "page-1")], n=3).columns
+    ['user_id', 'resource_id', 'tag', 'score', 'rank']
+    """
+    kind = release.kind if isinstance(release, Release) else type(release).__name__
+    if kind == STATISTICS or (kind == ASSIGNMENTS and "links" in release.parts):
+        return LocalTags(release)
+    if kind == ASSIGNMENTS:
+        return FolkRank().fit_release(release)
+    raise ReleaseError(f"{kind!r} is no tagging release.", remedy="Make one: discreet tags release TAGS --out FOLDER.")

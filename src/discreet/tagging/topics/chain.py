@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.splitmix import GOLDEN, splitmix, splitmix_uniforms
 from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 
@@ -79,13 +80,12 @@ class TopicChain:
         assignments: Codes | None = None,
         sweeps: int = 0,
     ) -> None:
-        from discreet.tagging.topics.kernels import drawn_topics
-
         self.topics, self.alpha, self.beta, self.shards, self.seed = topics, alpha, beta, shards, seed
         self.sweeps = sweeps
         self._cut(data)
-        drawn = drawn_topics(len(data), topics, _stream(seed, 0, 0)) if assignments is None else assignments
-        self._topic = drawn[self._order].astype(np.uint32)
+        if assignments is None:
+            assignments = (splitmix_uniforms(len(data), int(_stream(seed, 0, 0))) * topics).astype(np.int32)
+        self._topic = assignments[self._order].astype(np.uint32)
         self.topic_counts = np.bincount(self._topic, minlength=topics)
         self._count_resources(data.n_resources)
         self._list_topics(data.n_tags)
@@ -164,15 +164,14 @@ class TopicChain:
         """Logarithm of the joint probability of all tags and topics, with the two distributions integrated out."""
         from scipy.special import gammaln
 
-        from discreet.tagging.topics.kernels import sum_of_logs
-
-        def rising(most: int, prior: float) -> NDArray[np.float64]:
-            return gammaln(np.arange(most + 1) + prior) - gammaln(prior)
+        def rising(counts: NDArray[np.int32], prior: float) -> float:
+            """Σ ln Γ(n + prior)/Γ(prior), looked up."""
+            logs = gammaln(np.arange(int(counts.max(initial=0)) + 1) + prior) - gammaln(prior)
+            return float(logs[counts].sum())
 
         mass, length = self.beta * self._uses.size, self.alpha * self.topics
-        total = sum_of_logs(self._list_counts, rising(int(self._uses.max()), self.beta))
+        total = rising(self._list_counts, self.beta) + rising(self._resource_counts, self.alpha)
         total -= float(np.sum(gammaln(self.topic_counts + mass) - gammaln(mass)))
-        total += sum_of_logs(self._resource_counts.ravel(), rising(int(self._lengths.max()), self.alpha))
         return total - float(np.sum(gammaln(self._lengths + length) - gammaln(length)))
 
     # Sweeps
@@ -248,11 +247,8 @@ def _ranked(shard: Integers) -> Integers:
 
 
 def _stream(*numbers: int) -> np.uint64:
-    """Where the random numbers of a block begin: scattered by the finalizer of splitmix64 for each number."""
+    """Where the random numbers of a block begin: scattered by the finalizer of SplitMix64 for each number."""
     word = 0
     for number in numbers:
-        word = (word + number + 0x9E3779B97F4A7C15) & _ALL_BITS
-        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _ALL_BITS
-        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _ALL_BITS
-        word ^= word >> 31
+        word = int(splitmix(np.array([(word + number + GOLDEN) & _ALL_BITS], dtype=np.uint64))[0])
     return np.uint64(word)

@@ -1,4 +1,4 @@
-"""Compiled steps of the topic model: one block of a Gibbs sweep, and the likelihood of where the chain stands."""
+"""Compiled steps of the topic model: one block of a Gibbs sweep."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "drawn_topics", "sum_of_logs", "sweep_block"]
+__all__ = ["LANES", "sweep_block"]
 
 LANES = 16
 """Topics are summed in this many lanes: topic k belongs to lane k mod 16. Weights of a resource are added up lane by
@@ -22,16 +22,6 @@ def _uniform(place: np.uint64) -> float:
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
     return np.float64(word >> np.uint64(11)) * 2.0**-53
-
-
-@njit(cache=True, nogil=True)
-def drawn_topics(size: int, topics: int, stream: np.uint64) -> NDArray[np.uint32]:
-    """Topics at random: where a chain begins."""
-    drawn = np.empty(size, dtype=np.uint32)
-    for place in range(size):
-        stream += GOLDEN
-        drawn[place] = np.uint32(_uniform(stream) * topics)
-    return drawn
 
 
 @njit(cache=True, nogil=True)
@@ -183,13 +173,3 @@ def sweep_block(
             whole += weight - weights[new]
             weights[new] = weight
             list_sizes[t] = _move(kinds, many, size, place, new)
-
-
-@njit(cache=True, nogil=True)
-def sum_of_logs(counts: NDArray[np.int32], logs: NDArray[np.float64]) -> float:
-    """Σ logs[n] over counts n; logs[0] is 0."""
-    total = 0.0
-    for n in counts:
-        if n:
-            total += float(logs[n])
-    return total

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
@@ -23,15 +24,23 @@ from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, UsageError
 from discreet.tagging.topics.chain import TopicChain, shards_for
-from discreet.tagging.topics.estimates import TopicEstimates
 
-__all__ = ["TopicModel"]
+__all__ = ["TopicModel", "coherence", "perplexity"]
+
 
 Progress = Callable[[float, str], None]
 
+Floats = NDArray[np.float64]
+
+Counts = NDArray[np.int32]
+
+Numbers = NDArray[np.integer[Any]]
+
+CHUNK = 1 << 15
+
 
 @dataclass(eq=False)
-class TopicModel(TopicEstimates):
+class TopicModel:
     r"""Topics behind tags: a resource is a mixture of topics, and a topic a distribution over tags.
 
     A resource's document is all its triples: a tag counts once for each user who gave it. Each triple has a topic; a
@@ -150,7 +159,7 @@ class TopicModel(TopicEstimates):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The state of the chain as plain arrays, for ``numpy.savez`` and ``resume``."""
-        chain = self._fitted
+        chain: TopicChain = self._chain
         return {
             "assignments": chain.assignments,
             "sweeps": np.array(chain.sweeps),
@@ -201,13 +210,13 @@ class TopicModel(TopicEstimates):
         self.tags_, self.resources_ = data.tags, data.resources
         self._documents, self._chain = (data.resource, data.tag), chain
         self.log_likelihood_, self.converged_ = np.empty(0), False
-        self._forget()
+        self._estimate()
 
     def _run(
         self, iterations: int, threads: int | None, progress: Progress | None, *, until: Callable[[], bool]
     ) -> Self:
         """Sweep, and keep the trace."""
-        chain = self._fitted
+        chain: TopicChain = self._chain
         begun = chain.sweeps
 
         def after(sweeps: int) -> bool:
@@ -219,8 +228,10 @@ class TopicModel(TopicEstimates):
             self.converged_ = self._at_rest()
             return until()
 
-        self._forget()
-        chain.run(iterations, threads=available_threads(threads), after=after)
+        try:
+            chain.run(iterations, threads=available_threads(threads), after=after)
+        finally:
+            self._estimate()
         return self
 
     def _at_rest(self) -> bool:
@@ -229,3 +240,125 @@ class TopicModel(TopicEstimates):
             return False
         before, now = self.log_likelihood_[-2 * self.window :].reshape(2, -1).mean(axis=1)
         return bool(abs(now - before) <= self.tolerance * abs(before))
+
+    # What was learned
+
+    def _estimate(self) -> None:
+        """Set what follows from the state of the chain."""
+        chain: TopicChain = self._chain
+        self.sweeps_, self.assignments_, self.topic_counts_ = chain.sweeps, chain.assignments, chain.topic_counts
+        self.tag_counts_, self.resource_counts_ = chain.tag_counts, chain.resource_counts
+        self.topic_words_ = _shares(self.tag_counts_.T + self.beta)
+        self.resource_topics_ = _shares(self.resource_counts_ + self.alpha)
+        # Pr(t | z) Pr(z) with Pr(z) ∝ Σ C + |T| beta: the denominator of the one is the numerator of the other.
+        self.tag_topics_ = _shares(self.tag_counts_ + self.beta)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_chain" or (name.endswith("_") and not name.startswith("_")):
+            raise UsageError("this topic model is not fitted.", remedy="Call fit(data) first.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def words_of(self, topic: int, n: int = 10) -> pl.DataFrame:
+        """The most probable tags of a topic, most probable first: tag, probability."""
+        topics = self._chain.topics
+        if isinstance(topic, bool) or not isinstance(topic, int | np.integer) or not 0 <= topic < topics:
+            raise UsageError(f"there is no topic {topic!r}.", remedy=f"Topics are 0 to {topics - 1}.")
+        require_whole(n, "n", least=1)
+        best = np.argsort(-self.topic_words_[topic], kind="stable")[:n]
+        return pl.DataFrame({"tag": self.tags_.take(best), "probability": self.topic_words_[topic, best]})
+
+    def perplexity(self, held_out: TagAssignments) -> float:
+        """How many equally likely tags the model leaves to choose from, on average, for triples it has not seen.
+
+        A resource that the model has not seen has all topics alike. A tag that it has not seen has no probability and
+        is an error: split data that have a vocabulary.
+        """
+        topics = self._chain.topics
+        if len(held_out) == 0:
+            raise DataError("there are no triples to judge the topics by.")
+        tag = self.tags_.encode(held_out.tags.series, unknown="mark")[held_out.tag]
+        if tag.min() < 0:
+            culprit = held_out.tags.decode([held_out.tag[int(np.argmin(tag))]])[0]
+            raise DataError(
+                f"the model has never seen the tag {culprit!r}.",
+                value=culprit,
+                remedy='Give the data a vocabulary before they are split: with_vocabulary("observed").',
+            )
+        resource = self.resources_.encode(held_out.resources.series, unknown="mark")[held_out.resource]
+        strangers = np.full((1, topics), 1 / topics)
+        # The code −1 takes the last row.
+        return perplexity(np.vstack([self.resource_topics_, strangers]), self.topic_words_, resource, tag)
+
+    def coherence(self, n: int = 10) -> float:
+        """Whether the n most probable tags of a topic occur together: their mean NPMI over all topics, −1 to 1.
+
+        Judged by the resources that the model has learned from.
+        """
+        require_whole(n, "n", least=2)
+        return float(coherence(self.topic_words_, *self._documents, n=n).mean())
+
+
+def _shares(weights: Floats) -> Floats:
+    """Rows that sum to one."""
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def perplexity(resource_topics: Floats, topic_tags: Floats, resource: Numbers, tag: Numbers) -> float:
+    r"""The reciprocal of the geometric mean probability of these triples: how many equally likely tags are left.
+
+    .. math:: \exp\Bigl(-\frac1n \sum_{(r, t)} \ln \sum_z \Pr(z \mid r) \Pr(t \mid z)\Bigr)
+
+    Parameters
+    ----------
+    resource_topics, topic_tags
+        Pr(z | r), resources × topics, and Pr(t | z), topics × tags.
+    resource, tag
+        Codes of each triple.
+    """
+    columns = np.ascontiguousarray(topic_tags.T)
+    total = 0.0
+    for begin in range(0, tag.size, CHUNK):
+        some = slice(begin, begin + CHUNK)
+        total += float(np.log(np.einsum("ij,ij->i", resource_topics[resource[some]], columns[tag[some]])).sum())
+    return float(np.exp(-total / tag.size))
+
+
+def coherence(topic_tags: Floats, resource: Numbers, tag: Numbers, *, n: int = 10) -> Floats:
+    r"""Of each topic, the mean normalized pointwise mutual information (NPMI) of pairs of its n most probable tags.
+
+    .. math:: \frac{\ln \frac{p(s, t)}{p(s)\, p(t)}}{-\ln p(s, t)}
+
+    with p the share of the resources that have the tag, or both tags: 1 for tags that are always together, 0 for
+    independent ones, −1 for those that never meet.
+
+    Parameters
+    ----------
+    topic_tags
+        Pr(t | z), topics × tags.
+    resource, tag
+        Codes of the triples to judge by; repeats count once.
+
+    References
+    ----------
+    G. Bouma: Normalized (pointwise) mutual information in collocation extraction. GSCL 2009.
+    """
+    from scipy.sparse import csr_array
+
+    top = np.argsort(-topic_tags, axis=1, kind="stable")[:, :n]
+    listed, column = np.unique(top, return_inverse=True)
+    column = column.reshape(top.shape)
+    place = np.full(topic_tags.shape[1], -1)
+    place[listed] = np.arange(listed.size)
+    kept = place[tag] >= 0
+    rows, n_resources = np.unique(resource[kept], return_inverse=True)[1], np.unique(resource).size
+    occurs = csr_array((np.ones(rows.size), (rows, place[tag[kept]])), shape=(n_resources, listed.size))
+    occurs.data[:] = 1.0  # repeats were added up
+    together = (occurs.T @ occurs).toarray() / n_resources
+    alone = np.diag(together)
+    first, second = np.triu_indices(top.shape[1], k=1)
+    pairs = together[column[:, first], column[:, second]]
+    expected = alone[column[:, first]] * alone[column[:, second]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = np.log(pairs / expected) / -np.log(pairs)
+    information = np.where(pairs == 0, -1.0, np.where(pairs == 1, 1.0, information))
+    return information.mean(axis=1)

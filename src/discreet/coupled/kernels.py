@@ -1,9 +1,4 @@
-"""Compiled evaluation of random queries: weights are made from a counter on the way, never stored.
-
-The bits of query i over the cells 64w … 64w+63 are one word: the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood:
-Fast splittable pseudorandom number generators. OOPSLA 2014) of the key of the query plus w golden ratios. Subset sums
-of eight cells are looked up in a table of 256 that all queries of a block share: eight additions for 64 cells.
-"""
+"""Compiled loops: random queries, multiplicative weights, the largest response of coupled rows."""
 
 from __future__ import annotations
 
@@ -14,19 +9,26 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "bend",
+    "inner",
+    "largest_response",
     "query_key",
-    "subset_combination",
     "subset_sums",
     "subset_weights",
-    "weighted_combination",
     "weighted_sums",
     "weighted_weights",
 ]
 
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
 FEW = 40
 """Number of queries from which the shared tables are cheaper than adding up bit by bit."""
+
 BLOCK = 4096
+
+# Sums may be added up in any order, which lets them use wide registers; the order is that of the machine code, always.
+REORDER = {"reassoc", "contract"}
 
 
 @njit(cache=True, nogil=True)
@@ -114,31 +116,6 @@ def subset_sums(histogram: Any, base: Any, first: int, queries: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def subset_combination(coefficients: NDArray[np.float64], base: Any, first: int, cells: int) -> NDArray[np.float64]:
-    """Σ of the coefficients of the queries that count a cell, for each cell: the transpose, with the same tables."""
-    combined = np.zeros(cells)
-    tables = np.zeros((8, 256))
-    keys = np.empty(coefficients.size, dtype=np.uint64)
-    for query in range(coefficients.size):
-        keys[query] = query_key(base, first + query)
-    for place in range((cells + 63) // 64):
-        tables[:] = 0.0
-        for query in range(coefficients.size):
-            word = _word(keys[query], place)
-            for run in range(8):
-                tables[run, word & np.uint64(255)] += coefficients[query]
-                word >>= np.uint64(8)
-        for cell in range(64 * place, min(64 * place + 64, cells)):
-            run, bit = (cell % 64) // 8, cell % 8
-            total = 0.0
-            for subset in range(256):
-                if (subset >> bit) & 1:
-                    total += tables[run, subset]
-            combined[cell] = total
-    return combined
-
-
-@njit(cache=True, nogil=True)
 def _weight(word: Any, grid: int) -> Any:
     """A whole number from 0 to ``grid`` from the lowest 16 bits."""
     return ((np.int64(word & np.uint64(0xFFFF))) * (grid + 1)) >> 16
@@ -182,17 +159,71 @@ def weighted_sums(histogram: Any, base: Any, first: int, queries: int, grid: int
     return sums
 
 
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def inner(estimate: NDArray[np.float64], weights: NDArray[np.uint16]) -> float:
+    """What a query gives on the estimate, in grid steps."""
+    found = 0.0
+    for cell in range(estimate.size):
+        found += estimate[cell] * weights[cell]
+    return found
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def bend(
+    estimate: NDArray[np.float64],
+    weights: NDArray[np.uint16],
+    step: float,
+    total: float,
+    grid: int,
+    all_or_nothing: bool,
+) -> None:
+    """Multiply each cell by exp(step × weight) and bring the sum back to ``total``, in place.
+
+    Parameters
+    ----------
+    weights
+        In grid steps, from 0 to ``grid``.
+    all_or_nothing
+        Whether there are no weights in between, so that one exponential does for all cells.
+    """
+    after = 0.0
+    # Only ratios of cells matter. Falling ones cannot overflow: a rise of the chosen cells is a fall of the others.
+    if all_or_nothing:
+        fall = np.expm1(-abs(step)) / grid
+        for cell in range(estimate.size):
+            estimate[cell] *= 1.0 + fall * (weights[cell] if step < 0 else grid - weights[cell])
+            after += estimate[cell]
+    else:
+        for cell in range(estimate.size):
+            estimate[cell] *= np.exp(-abs(step) * ((weights[cell] if step < 0 else grid - weights[cell]) / grid))
+            after += estimate[cell]
+    scale = total / after
+    for cell in range(estimate.size):
+        estimate[cell] *= scale
+
+
 @njit(cache=True, nogil=True)
-def weighted_combination(
-    coefficients: NDArray[np.float64], base: Any, first: int, cells: int, grid: int
-) -> NDArray[np.float64]:
-    """Σ coefficient × weight (in grid steps) for each cell."""
-    combined = np.zeros(cells)
-    for query in range(coefficients.size):
-        key = query_key(base, first + query)
-        for start in range(0, cells, 4):
-            word = _word(key, start // 4)
-            for cell in range(start, min(start + 4, cells)):
-                combined[cell] += coefficients[query] * _weight(word, grid)
-                word >>= np.uint64(16)
-    return combined
+def largest_response(
+    starts: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    degrees: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    cell_of_row: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    largest: float,
+) -> float:
+    """max over the rows that respond of Σ degree × weight, not below the largest weight itself.
+
+    Rows come in falling order of the sum of their degrees: once that sum times the largest weight is no more than
+    what was found, the rest cannot be either.
+    """
+    found = largest
+    for row in range(totals.size):
+        if totals[row] * largest <= found:
+            break
+        if weights[cell_of_row[row]] > 0:
+            total = 0.0
+            for place in range(starts[row], starts[row + 1]):
+                total += degrees[place] * weights[cells[place]]
+            found = max(found, total)
+    return found

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.coupled.couplings import degrees as measured
-from discreet.coupled.couplings.edges import edge_degrees
+from discreet.coupled import degrees as measured
+from discreet.coupled.degrees import edge_degrees
 from discreet.coupled.workloads.builders import chosen_attributes
 from discreet.data.tables import Table
 from discreet.errors import PrivacyError, Remedy, UsageError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Coupling"]
+
 
 Reach = Literal["neighborhoods", "components"]
 

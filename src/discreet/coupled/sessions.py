@@ -19,9 +19,8 @@ import numpy as np
 import polars as pl
 
 from discreet.common.arguments import require_whole
+from discreet.coupled.pmw import ESTIMATED, MEASURED, PMW
 from discreet.coupled.query_method import KIND, QuerySetting, answer_table
-from discreet.coupled.weights.pmw import PMW
-from discreet.coupled.weights.pmw_run import ESTIMATED, MEASURED
 from discreet.coupled.workloads.product import ProductWorkload
 from discreet.coupled.workloads.workload import Workload
 from discreet.coupled.workloads.written import query_from
@@ -32,10 +31,11 @@ from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
-    from discreet.coupled.couplings.coupling import Coupling
+    from discreet.coupled.coupling import Coupling
     from discreet.privacy.ledger import Ledger
 
 __all__ = ["Answer", "QuerySession"]
+
 
 USUAL_QUESTIONS = 1000
 

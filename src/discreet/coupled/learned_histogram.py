@@ -17,6 +17,7 @@ from discreet.coupled.workloads.workload import GRID, Workload
 
 __all__ = ["MOST_PASSES", "LearnedHistogram", "on_grid"]
 
+
 MOST_PASSES = 1000
 
 USUAL_ERROR = 0.1
@@ -97,12 +98,12 @@ class LearnedHistogram:
 
     def _found(self, weights: NDArray[np.uint16]) -> float:
         """What the estimate gives, as a share of all rows."""
-        from discreet.coupled.weights.kernels import inner
+        from discreet.coupled.kernels import inner
 
         return inner(self.estimate, weights) / (GRID * self.n_rows)
 
     def _bend(self, one: _Measurement, weights: NDArray[np.uint16], step: float) -> None:
-        from discreet.coupled.weights.kernels import bend
+        from discreet.coupled.kernels import bend
 
         bend(self.estimate, weights, step, float(self.n_rows), GRID, one.all_or_nothing)
         one.bent += step

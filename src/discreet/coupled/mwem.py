@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
-from discreet.coupled.bounds import NONE, all_sums, single_sum
+from discreet.coupled.bounds import NONE, Scored, all_sums, single_sum
+from discreet.coupled.learned_histogram import MOST_PASSES, LearnedHistogram, on_grid
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
-from discreet.coupled.weights.learned_histogram import MOST_PASSES, LearnedHistogram, on_grid
 from discreet.coupled.workloads.workload import GRID
 from discreet.data.tables import Table
 from discreet.errors import UsageError
@@ -31,7 +31,9 @@ from discreet.privacy.selection import ExponentialMechanism
 
 __all__ = ["MWEM"]
 
+
 MOST_ROUNDS = 10_000
+
 PASSES = 10
 
 
@@ -136,7 +138,12 @@ class MWEM(BudgetedMethod):
         measured: list[float] = []
         for _ in range(rounds):
             estimates = on_grid(workload, learned.estimate, setting.n_rows)[left]
-            query = yield Round(lambda truth: all_sums(truth, setting), WorstAnswer(picking, left, estimates, setting))
+
+            def errors(truth: NDArray[np.int64], left: Any = left, estimates: Any = estimates) -> BoundedSums:
+                return single_sum(np.abs(truth[left] - estimates), setting)
+
+            worst = Scored(picking.loss, picking.choose, errors)
+            query = int(left[(yield Round(lambda truth: all_sums(truth, setting), worst))])
             noisy = yield Round(lambda truth, query=query: single_sum(truth[query : query + 1], setting), measuring)
             picked.append(query)
             # No table gives less than 0 or more than all rows.
@@ -147,35 +154,6 @@ class MWEM(BudgetedMethod):
         histogram = total / rounds if self.average else learned.estimate
         measurements = pl.DataFrame({"query": picked, "answer": measured})
         return answer_parts(setting, histogram=histogram, measurements=measurements)
-
-
-@dataclass(frozen=True)
-class WorstAnswer:
-    """Selects the query that an estimate answers worst.
-
-    Parameters
-    ----------
-    selection
-        The exponential mechanism.
-    left, estimates
-        The queries to select from, and what the estimate answers to each, in grid steps.
-    setting
-        The public side of the request.
-    """
-
-    selection: ExponentialMechanism
-    left: NDArray[np.int64]
-    estimates: NDArray[np.int64]
-    setting: QuerySetting
-
-    @property
-    def loss(self) -> Loss:
-        return self.selection.loss
-
-    def release(self, sums: BoundedSums) -> int:
-        """The number of the query, of the true answers to all."""
-        scores = single_sum(np.abs(sums.values[self.left] - self.estimates), self.setting)
-        return int(self.left[self.selection.choose(scores)])
 
 
 def _loss(rounds: int, picking: ExponentialMechanism, measuring: AdditiveMechanism) -> Loss:

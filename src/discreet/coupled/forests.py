@@ -17,36 +17,38 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.coupled.bounds import NONE, count_sums, distance_scores
-from discreet.coupled.histograms.consistency import iterative_proportional_fit
-from discreet.coupled.histograms.deconvolution import Law, law_of
-from discreet.coupled.histograms.shrinking import shrink_table
+from discreet.coupled.bounds import NONE, Scored, count_sums, distance_scores
+from discreet.coupled.consistency import iterative_proportional_fit
 from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.shrinking import Law, law_of, shrink_table
 from discreet.data.tables import Table
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
-from discreet.privacy.losses import Loss
 from discreet.privacy.method import Round
 from discreet.privacy.selection import PermuteAndFlip, TopK
 
-__all__ = ["Forest", "ForestPlan", "MarginalCounts", "NoisyTable", "forest_parts", "forest_rounds"]
+__all__ = ["Forest", "ForestPlan", "NoisyTable", "forest_parts", "forest_rounds"]
+
 
 Floats = NDArray[np.float64]
+
 Axes = tuple[int, ...]
 
 # Shares of a budget. Without pairs: choosing attributes, measuring them. With pairs: attributes, choosing, pairs.
 CHOOSE_SINGLES = Fraction(3, 10)
+
 SINGLES, CHOOSE_PAIRS, PAIRS = Fraction(1, 4), Fraction(1, 10), Fraction(13, 20)
 
 # Tables are measured while the noise on a count is at most this share of what a count would be if all were alike.
 SINGLE_NOISE, PAIR_NOISE = 0.14, 0.3
+
 FEWEST_PAIRS = 2
 
 MOST_BUDGET = 2**40
@@ -55,8 +57,7 @@ LEAST_SHARE = 1e-6
 """No value of an attribute is taken to be impossible: a zero in a product could never be corrected."""
 
 
-@dataclass(frozen=True)
-class NoisyTable:
+class NoisyTable(NamedTuple):
     """Noisy counts and the variance of their noise."""
 
     counts: Floats
@@ -65,18 +66,9 @@ class NoisyTable:
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """How many tables a budget is worth.
+    """How many tables a budget is worth: of attributes and of pairs, the noise on their counts, whether by selection.
 
-    Parameters
-    ----------
-    singles
-        How many attributes are measured by themselves.
-    pairs
-        How many pairs of attributes are measured; 0, or all attributes are measured, too.
-    single_noise, pair_noise
-        Standard deviation of the noise on their counts.
-    selects
-        Whether tables are selected by their counts.
+    There are no pairs, or all attributes are measured, too.
     """
 
     singles: int
@@ -172,56 +164,8 @@ class Forest:
         return (model * (self.total / model.sum())).ravel()
 
 
-class MarginalCounts:
-    """Counts of some of the rows by attributes; each table is counted once."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._found: dict[Axes, NDArray[np.int64]] = {}
-
-    def cells(self) -> NDArray[np.int64]:
-        """Counts of all cells, flat."""
-        return self._table.histogram().ravel()
-
-    def of(self, axes: Axes) -> NDArray[np.int64]:
-        """Counts by some attributes, given by their places, flat."""
-        if axes not in self._found:
-            names = self._table.attributes
-            self._found[axes] = self._table.histogram([names[axis] for axis in axes]).ravel()
-        return self._found[axes]
-
-
-@dataclass(frozen=True)
-class FarthestTables:
-    """Selects tables of counts that are far from what is expected of them, by L1 distance.
-
-    Parameters
-    ----------
-    selection
-        What selects one or several of them.
-    expected
-        The expected counts of each table: whole numbers, public or released.
-    setting
-        The public side of the request.
-    """
-
-    selection: PermuteAndFlip | TopK
-    expected: Sequence[NDArray[np.int64]]
-    setting: QuerySetting
-
-    @property
-    def loss(self) -> Loss:
-        return self.selection.loss
-
-    def release(self, sums: BoundedSums) -> NDArray[np.int64]:
-        """Places of the selected tables, of counts that come one table after the other."""
-        tables = np.split(sums.values, np.cumsum([one.size for one in self.expected])[:-1])
-        distances = [int(np.abs(table - one).sum()) for table, one in zip(tables, self.expected, strict=True)]
-        return np.atleast_1d(self.selection.choose(distance_scores(distances, self.setting)))
-
-
 def forest_rounds(setting: QuerySetting, budget: Budget) -> Generator[Round, Any, Forest]:
-    """Spend a budget on the tables of a forest, in rounds over ``MarginalCounts``."""
+    """Spend a budget on the tables of a forest."""
     plan = ForestPlan.of(setting, budget)
     shape = setting.workload.shape
     every = range(len(shape))
@@ -242,7 +186,7 @@ def _choose_singles(setting: QuerySetting, number: int, budget: Budget) -> Gener
     even = [np.full(size, round(setting.n_rows / size)) for size in setting.workload.shape]
     selection = budget.part(CHOOSE_SINGLES).for_top(number)
     places = yield _choice(setting, [(axis,) for axis in range(len(even))], even, selection)
-    return places.tolist()
+    return np.ravel(places).tolist()
 
 
 def _choose_pairs(
@@ -254,8 +198,8 @@ def _choose_pairs(
     for _ in range(number):
         pairs = [pair for pair in combinations(range(len(tree_of)), 2) if tree_of[pair[0]] != tree_of[pair[1]]]
         expected = [np.rint(known.expected_pair(*pair)).astype(np.int64).ravel() for pair in pairs]
-        (place,) = yield _choice(setting, pairs, expected, budget.part(Fraction(1, number)).for_best())
-        first, second = pairs[place]
+        place = yield _choice(setting, pairs, expected, budget.part(Fraction(1, number)).for_best())
+        first, second = pairs[int(np.ravel(place)[0])]
         edges.append((first, second))
         joined = tree_of[second]
         tree_of = [tree_of[first] if tree == joined else tree for tree in tree_of]
@@ -268,11 +212,23 @@ def _choice(
     expected: Sequence[NDArray[np.int64]],
     selection: PermuteAndFlip | TopK,
 ) -> Round:
-    def statistics(rows: MarginalCounts) -> BoundedSums:
-        # Each row is in one count of each table.
-        return count_sums(np.concatenate([rows.of(axes) for axes in tables]), setting, levels=len(tables))
+    """Select tables of counts that are far, in L1, from what is expected of them: whole numbers, public or released."""
+    cuts = np.cumsum([one.size for one in expected])[:-1]
 
-    return Round(statistics, FarthestTables(selection, expected, setting))
+    def statistics(table: Table) -> BoundedSums:
+        # Each row is in one count of each table.
+        return count_sums(np.concatenate([_counts(table, axes) for axes in tables]), setting, levels=len(tables))
+
+    def distances(counts: NDArray[np.int64]) -> BoundedSums:
+        far = [int(np.abs(table - one).sum()) for table, one in zip(np.split(counts, cuts), expected, strict=True)]
+        return distance_scores(far, setting)
+
+    return Round(statistics, Scored(selection.loss, selection.choose, distances))
+
+
+def _counts(table: Table, axes: Axes) -> NDArray[np.int64]:
+    """Counts of some of the rows by some attributes, given by their places, flat."""
+    return table.histogram([table.attributes[axis] for axis in axes]).ravel()
 
 
 def _measure(
@@ -283,7 +239,7 @@ def _measure(
     variance = mechanism.standard_deviation(count_sums(NONE, setting)) ** 2
     found = {}
     for axes in tables:
-        noisy = yield Round(lambda rows, axes=axes: count_sums(rows.of(axes), setting), mechanism)
+        noisy = yield Round(lambda table, axes=axes: count_sums(_counts(table, axes), setting), mechanism)
         shape = [setting.workload.shape[axis] for axis in axes]
         found[axes] = NoisyTable(noisy.astype(np.float64).reshape(shape), variance)
     return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["iterative_proportional_fit", "onto_simplex", "synthetic_rows"]
 
+
 Floats = NDArray[np.float64]
 
 MOST_SYNTHETIC = 10**8

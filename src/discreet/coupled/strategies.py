@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
 from discreet.coupled.bounds import NONE, answer_sums, count_sums
-from discreet.coupled.histograms.consistency import onto_simplex
+from discreet.coupled.consistency import onto_simplex
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
-from discreet.coupled.strategies.axes import BRANCHINGS, AxisStrategy
-from discreet.coupled.strategies.errors import AxisWeights, product_error, sampled_error
-from discreet.coupled.workloads.product import ProductWorkload
+from discreet.coupled.workloads.product import Choice, ProductWorkload
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import Remedy, UsageError
@@ -33,9 +31,27 @@ from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 
-__all__ = ["FixedStrategy", "Strategy", "tree_bounds"]
+__all__ = [
+    "BRANCHINGS",
+    "AxisStrategy",
+    "AxisWeights",
+    "FixedStrategy",
+    "Strategy",
+    "product_error",
+    "sampled_error",
+    "tree_bounds",
+]
+
 
 Strategy = Literal["best", "cells", "tree", "queries"]
+
+Floats = NDArray[np.float64]
+
+BRANCHINGS = (2, 4, 8, 16)
+"""Trees that are tried."""
+
+MOST_SAMPLED = 64
+"""Queries that are looked at where each weighs every cell."""
 
 
 @dataclass(frozen=True)
@@ -227,3 +243,173 @@ def _with_total(estimate: NDArray[np.float64], axes: tuple[AxisStrategy, ...], t
     """The least squares estimate among those that add up to the public number of rows."""
     direction = reduce(np.multiply.outer, [axis.solve(np.ones(axis.size), 0) for axis in axes])
     return estimate + direction * ((total - float(estimate.sum())) / float(direction.sum()))
+
+
+@dataclass(frozen=True)
+class AxisStrategy:
+    """Counts along one attribute.
+
+    Parameters
+    ----------
+    size
+        Number of values.
+    branching
+        0 to count every value; b from 2 to count all ranges of b, b², … values that begin at a multiple, too.
+
+    Attributes
+    ----------
+    widths : tuple of int
+        Width of the ranges of each level, the narrowest first. The range of all values is left out: the number of
+        rows is public.
+
+    Examples
+    --------
+    >>> tree = AxisStrategy(5, 2)
+    >>> tree.widths, tree.levels
+    ((1, 2, 4), 3)
+    >>> tree.counts(np.array([1, 2, 3, 4, 5]), axis=0)
+    array([ 1,  2,  3,  4,  5,  3,  7,  5, 10,  5])
+    """
+
+    size: int
+    branching: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size < 1 or self.branching < 0 or self.branching == 1:
+            raise UsageError(
+                f"a tree needs at least 1 value and 0, 2 or more branches, got {self.size} and {self.branching}."
+            )
+
+    def __str__(self) -> str:
+        return "every value" if len(self.widths) == 1 else f"ranges in a tree of {self.branching}"
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        widths = [1]
+        while self.branching and widths[-1] * self.branching < self.size:
+            widths.append(widths[-1] * self.branching)
+        return tuple(widths)
+
+    @property
+    def levels(self) -> int:
+        """How many counts each value goes into."""
+        return len(self.widths)
+
+    @cached_property
+    def n_counts(self) -> int:
+        return sum(-(-self.size // width) for width in self.widths)
+
+    def counts(self, values: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+        """A applied along an axis: exact sums, the narrowest ranges first."""
+        return np.concatenate([np.add.reduceat(values, self._starts(width), axis=axis) for width in self.widths], axis)
+
+    def estimate(self, noisy: Floats, axis: int) -> Floats:
+        """Least squares along an axis: M⁻¹Aᵀ."""
+        ends = np.cumsum([-(-self.size // width) for width in self.widths])[:-1]
+        spread = np.zeros((*noisy.shape[:axis], self.size, *noisy.shape[axis + 1 :]))
+        for width, level in zip(self.widths, np.split(noisy, ends, axis=axis), strict=True):
+            spread += np.repeat(level, self._lengths(width), axis=axis)
+        return self.solve(spread, axis)
+
+    def solve(self, values: Floats, axis: int) -> Floats:
+        """M⁻¹ applied along an axis."""
+        solved = np.array(values, dtype=np.float64)
+        ones = np.ones(self.size)
+        shape = [-1 if place == axis else 1 for place in range(solved.ndim)]
+        for width in self.widths[1:]:
+            # M grows by 11ᵀ on each range: M⁻¹v loses M⁻¹1·(1ᵀM⁻¹v)/(1 + 1ᵀM⁻¹1).
+            starts, lengths = self._starts(width), self._lengths(width)
+            growth = 1 + np.add.reduceat(ones, starts)
+            sums = np.add.reduceat(solved, starts, axis=axis) / growth.reshape(shape)
+            solved -= np.repeat(sums, lengths, axis=axis) * ones.reshape(shape)
+            ones = ones / np.repeat(growth, lengths)
+        return solved
+
+    def variances(self, weights: Floats) -> tuple[Floats, Floats]:
+        """wᵀM⁻¹w and wᵀM⁻¹1 of each row of weights."""
+        solved = self.solve(np.asarray(weights, dtype=np.float64), axis=1)
+        return (solved * weights).sum(axis=1), solved.sum(axis=1)
+
+    @cached_property
+    def of_everything(self) -> float:
+        """1ᵀM⁻¹1."""
+        return float(self.solve(np.ones(self.size), 0).sum())
+
+    def _starts(self, width: int) -> NDArray[np.int64]:
+        return np.arange(0, self.size, width)
+
+    def _lengths(self, width: int) -> NDArray[np.int64]:
+        return np.diff(np.append(self._starts(width), self.size))
+
+
+@dataclass(frozen=True)
+class AxisWeights:
+    """The queries attribute by attribute, on the attributes that any of them asks of.
+
+    Parameters
+    ----------
+    attributes, sizes
+        Names of these attributes and how many values they have.
+    weights
+        For each of them the distinct rows of weights from 0 to 1.
+    index
+        Which row each query has: queries × attributes.
+    workload
+        The same queries on these attributes alone.
+    """
+
+    attributes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    weights: tuple[Floats, ...]
+    index: NDArray[np.int64]
+    workload: ProductWorkload
+
+    @classmethod
+    def of(cls, workload: ProductWorkload) -> AxisWeights:
+        asked = list(workload)
+        # A workload that asks nothing of any attribute still needs one to be counted along.
+        names = [name for name in workload.domains if any(name in query for query in asked)] or [*workload.domains][:1]
+        sizes = tuple(workload.domains[name].size for name in names)
+        index = np.zeros((len(asked), len(names)), dtype=np.int64)
+        weights = []
+        for place, (name, size) in enumerate(zip(names, sizes, strict=True)):
+            rows: dict[Choice | None, int] = {None: 0}
+            for query, choices in enumerate(asked):
+                index[query, place] = rows.setdefault(choices.get(name), len(rows))
+            weights.append(np.stack([_weights_of(choice, size) for choice in rows]))
+        part = workload
+        if len(names) < len(workload.domains):
+            part = ProductWorkload({name: workload.domains[name] for name in names}, asked)
+        return cls(tuple(names), sizes, tuple(weights), index, part)
+
+
+def product_error(weights: AxisWeights, axes: tuple[AxisStrategy, ...]) -> float:
+    """Mean over the queries of the variance of an answer, in units of the variance of the noise on one count.
+
+    With M the Kronecker product of the axes' matrices and the total known, that is wᵀM⁻¹w − (wᵀM⁻¹1)²/(1ᵀM⁻¹1), and
+    each term is a product over the attributes.
+    """
+    squares, sums = np.ones(len(weights.index)), np.ones(len(weights.index))
+    for place, axis in enumerate(axes):
+        square, total = axis.variances(weights.weights[place])
+        squares *= square[weights.index[:, place]]
+        sums *= total[weights.index[:, place]]
+    everything = math.prod(axis.of_everything for axis in axes)
+    return float(np.mean(np.maximum(squares - sums**2 / everything, 0.0)))
+
+
+def sampled_error(workload: Workload) -> float:
+    """The same for noise on every cell, from some of the queries: mean of Σw² − (Σw)²/cells."""
+    places = np.unique(np.linspace(0, len(workload) - 1, MOST_SAMPLED).astype(np.int64))
+    errors = []
+    for place in places:
+        weights = workload.weights(int(place)) / GRID
+        errors.append(float(weights @ weights) - float(weights.sum()) ** 2 / weights.size)
+    return float(np.mean(errors))
+
+
+def _weights_of(choice: Choice | None, size: int) -> Floats:
+    """Weights from 0 to 1; 1 everywhere where nothing is asked."""
+    if choice is None:
+        return np.ones(size)
+    return choice.over(size) / (GRID if choice.weighted else 1)

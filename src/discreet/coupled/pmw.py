@@ -1,0 +1,407 @@
+"""Private multiplicative weights: many queries, of which only those that the estimate answers badly touch the data.
+
+References
+----------
+M. Hardt, G. Rothblum: A multiplicative weights mechanism for privacy-preserving data analysis. FOCS 2010.
+C. Dwork, A. Roth: The algorithmic foundations of differential privacy. 2014, section 4.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.common.arguments import require_whole
+from discreet.coupled.bounds import NONE, single_sum
+from discreet.coupled.learned_histogram import MOST_PASSES, LearnedHistogram, on_grid
+from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
+from discreet.coupled.workloads.workload import GRID, Workload
+from discreet.data.tables import Table
+from discreet.errors import PrivacyError, UsageError
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
+from discreet.privacy.draws import Spend, observed
+from discreet.privacy.losses import Concentrated, Loss, Pure
+from discreet.privacy.mechanisms import AdditiveMechanism
+from discreet.privacy.method import Parts, Plan
+from discreet.privacy.noise import check_scale, discrete_laplace
+from discreet.privacy.numbers import Rational, as_positive, round_up
+from discreet.privacy.threshold import AboveThreshold
+
+__all__ = [
+    "ESTIMATED",
+    "MEASURED",
+    "MOST_UPDATES",
+    "PMW",
+    "PMWPlan",
+    "PMWRun",
+    "ThresholdStream",
+    "usual_threshold",
+    "usual_updates",
+]
+
+
+PASSES = 4
+
+MOST_UPDATES = 100_000
+
+HALF = Fraction(1, 2)
+
+FORESIGHT = 4.0
+"""How much smaller the error of an estimate usually is than what is known for the worst table and queries: a guess."""
+
+LEAST_BLOCK, MOST_BLOCK = 64, 8192
+
+ESTIMATED, MEASURED = "estimate", "measured"
+
+DRAWN_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class PMW(BudgetedMethod):
+    """Private multiplicative weights by numeric sparse vector.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The budget. With delta = 0 the guarantee is pure, otherwise zCDP.
+    updates
+        c: the most answers that are measured. Chosen from public values by default.
+    threshold
+        The error, in records, beyond which an answer is measured. Chosen from public values by default.
+    passes
+        How often all measurements are gone through after each.
+    stream
+        Whether the released answers are those given as the queries came, of which measured ones carry their own
+        noise. Otherwise all answers are those of the last histogram, and consistent with each other.
+
+    Privacy
+    -------
+    Unit: one row, or one group of at most k coupled rows, replaced; the number of rows is public. One answer moves by
+    at most Δ = k records, and so does its distance |f(x) − p| to a public estimate p, *in either direction*: tests get
+    discrete Laplace noise of scale 2cΔ/ε₂, the threshold Δ/ε₁, measured answers fresh noise of scale cΔ/ε₃. The whole
+    session costs ε₁ + ε₂ + ε₃ = ε however many queries it answers (``docs/proofs/coupled.md``, Theorem 3); after c
+    updates the data are not touched. With a delta there are c sparse vectors of one pass each and Gaussian answers
+    (Theorem 4). PROVED.
+
+    Notes
+    -----
+    Everything is compared in whole grid steps: true answers are exact, estimates are rounded to the grid before they
+    are tested and released. Updates are post-processing, so the number of passes does not change the guarantee.
+
+    Examples
+    --------
+    >>> from discreet.coupled import random_queries
+    >>> from discreet.data import synthetic
+    >>> table = synthetic.survey(households=100, seed=7)
+    >>> release = PMW(epsilon=1, updates=5).release(table, random_queries(table, 50, seed=1))
+    >>> release.table("answers").height, round(release.array("histogram").sum())
+    (50, 244)
+    """
+
+    name: ClassVar[str] = "pmw"
+    reads = "answers"
+
+    updates: int | None = None
+    threshold: Rational | None = None
+    passes: int = PASSES
+    stream: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.updates is not None:
+            require_whole(self.updates, "updates", most=MOST_UPDATES)
+        if self.threshold is not None:
+            self._set(threshold=as_positive(self.threshold, "threshold"))
+        require_whole(self.passes, "passes", most=MOST_PASSES)
+
+    def planned(self, setting: QuerySetting, queries: int) -> PMWPlan:
+        """Tests and measurements for about ``queries`` queries; more of them cost accuracy, not privacy."""
+        setting.workload.require_dense("an estimate of all cells, which pmw keeps,")
+        budget = self._budget(selects=True)
+        updates = self.updates or usual_updates(budget, setting, queries, setting.workload.n_cells)
+        threshold = usual_threshold(budget, updates, setting, queries) if self.threshold is None else self.threshold
+        plan = PMWPlan.of(budget, updates, as_positive(threshold))
+        plan.check(setting)
+        return plan
+
+    def begin(self, table: Table, setting: QuerySetting, queries: int) -> PMWRun:
+        """Begin to answer. Charge the ledger first."""
+        histogram = np.ascontiguousarray(table.histogram().ravel(), dtype=np.int64)
+        plan = self.planned(setting, queries)
+        learned = LearnedHistogram(
+            setting.n_rows,
+            setting.workload.n_cells,
+            noise=plan.expected(setting)["noise_sd"],
+            passes=self.passes,
+        )
+        return PMWRun(plan, setting, learned, lambda block: block.answers(histogram))
+
+    def session_plan(self, setting: QuerySetting, queries: int, *, subject: str | None = None) -> Plan:
+        """The plan of a release or a session of about ``queries`` queries."""
+        plan, theorem = self.planned(setting, queries), 4 if self.delta else 3
+        basis = f"private multiplicative weights by sparse vector, docs/proofs/coupled.md, Theorem {theorem}"
+        return setting.plan(self.name, plan.loss, basis, expected=plan.expected(setting), subject=subject)
+
+    def _plan(self, public: QuerySetting) -> Plan:
+        return self.session_plan(public, len(public.workload))
+
+    def _draw(self, data: Table, plan: Plan) -> Parts:
+        setting: QuerySetting = plan.public
+        run = self.begin(data, setting, len(setting.workload))
+        answers, measured = run.answer(setting.workload)
+        if not self.stream:
+            return answer_parts(setting, histogram=run.learned.estimate)
+        source = np.where(measured, MEASURED, ESTIMATED).tolist()
+        return answer_parts(setting, answers, source=source, histogram=run.learned.estimate)
+
+
+@dataclass(frozen=True)
+class PMWPlan:
+    """Tests and measurements of a whole session.
+
+    Parameters
+    ----------
+    tests
+        The sparse vector of one phase.
+    answers
+        The noise on each measured answer.
+    phases
+        How many sparse vectors follow each other, each with a fresh threshold: 1 with a pure budget, one for each
+        update with a concentrated one.
+    """
+
+    tests: AboveThreshold
+    answers: AdditiveMechanism
+    phases: int
+
+    @classmethod
+    def of(cls, budget: Budget, updates: int, threshold: Fraction) -> PMWPlan:
+        """Half of the budget for the answers, half for the tests."""
+        each = budget.part(HALF / updates)
+        if budget.is_pure:
+            tests = AboveThreshold.of(budget.amount * HALF, threshold=threshold, most=updates, answers=False)
+            return cls(tests, each.for_sums(), 1)
+        # A phase is ε′-DP and so ε′²/2-zCDP, and half of ρ makes ε′ = √(ρ/c), rounded down.
+        epsilon = Fraction(math.isqrt(math.floor(2 * each.amount * 4**64)), 2**64)
+        return cls(AboveThreshold.of(epsilon, threshold=threshold, most=1, answers=False), each.for_sums(), updates)
+
+    @property
+    def updates(self) -> int:
+        """The hard cap c."""
+        return self.phases * self.tests.most
+
+    @property
+    def loss(self) -> Loss:
+        """What a session costs, however many questions it is asked."""
+        spent = self.tests.loss
+        if self.phases == 1 and isinstance(self.answers.loss, Pure):
+            return Pure(spent.epsilon + self.updates * self.answers.loss.epsilon)
+        measured = self.answers.loss.concentrated()
+        assert measured is not None
+        return Concentrated(self.phases * spent.concentrated().rho + self.updates * measured.rho)
+
+    def check(self, setting: QuerySetting) -> None:
+        """Refuse noise that cannot be drawn, before anything is charged."""
+        like = single_sum(NONE, setting)
+        check_scale(self.tests.threshold_scale(like))
+        check_scale(self.tests.test_scale(like))
+        self.answers.check(like)
+        if self.tests.threshold / like.step >= 2**62:
+            raise UsageError(f"a threshold of {float(self.tests.threshold):.6g} records is beyond any table.")
+
+    def expected(self, setting: QuerySetting) -> dict[str, Any]:
+        """Figures in records."""
+        like = single_sum(NONE, setting)
+        return {
+            "updates": self.updates,
+            "threshold": float(self.tests.threshold),
+            "threshold_scale": float(self.tests.threshold_scale(like) * like.step),
+            "test_scale": float(self.tests.test_scale(like) * like.step),
+            "noise_sd": self.answers.standard_deviation(like),
+            "noise_95": self.answers.interval(like, 0.95),
+        }
+
+
+def usual_threshold(budget: Budget, updates: int, setting: QuerySetting, queries: int) -> Fraction:
+    """A threshold that noise alone passes so rarely that queries without any error spend a quarter of the updates."""
+    plan = PMWPlan.of(budget, updates, Fraction(1))
+    like = single_sum(NONE, setting)
+    scale = plan.tests.test_scale(like) * like.step
+    # Discrete Laplace noise of scale b passes T with probability of at most e^(−T/b)/2 or so.
+    return round_up(float(scale) * max(1.0, math.log(2 * queries / updates)), 6)
+
+
+def usual_updates(budget: Budget, setting: QuerySetting, queries: int, cells: int) -> int:
+    """The number of updates at which the threshold meets the error that this number of updates leaves at most."""
+
+    def gap(updates: int) -> float:
+        left = math.sqrt(math.log(cells + 1) / (2 * updates)) * setting.n_rows
+        return float(usual_threshold(budget, updates, setting, queries)) - left / FORESIGHT
+
+    low, high = 1, min(queries, MOST_UPDATES)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if gap(middle) <= 0 else (low, middle - 1)
+    return low
+
+
+class PMWRun:
+    """Charge the ledger before making one.
+
+    Parameters
+    ----------
+    plan
+        Tests and measurements.
+    setting
+        The public side.
+    learned
+        The estimate to begin with.
+    truth
+        True answers of a workload in grid steps: the only access to the data. It is dropped when the cap is reached.
+
+    Attributes
+    ----------
+    updates_left : int
+        How many more answers can be measured; at 0 no data are touched any more.
+    """
+
+    def __init__(
+        self,
+        plan: PMWPlan,
+        setting: QuerySetting,
+        learned: LearnedHistogram,
+        truth: Callable[[Workload], NDArray[np.int64]],
+    ) -> None:
+        self.learned = learned
+        self.updates_left = plan.updates
+        self._plan, self._setting = plan, setting
+        self._truth: Callable[[Workload], NDArray[np.int64]] | None = truth
+        self._stream = self._new_stream()
+        self._block = LEAST_BLOCK
+
+    def answer(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Answers in records, in the order of the queries, and which of them were measured."""
+        answers = np.empty(len(workload), dtype=np.int64)
+        measured = np.zeros(len(workload), dtype=bool)
+        done = 0
+        while done < len(workload):
+            # Blocks shrink where updates make estimates of the rest of a block worthless, and grow where they do not.
+            size = self._block if self._truth is not None else MOST_BLOCK
+            block = slice(done, min(done + size, len(workload)))
+            before = self.updates_left
+            self._answer_block(workload[block], answers[block], measured[block])
+            self._block = min(2 * size, MOST_BLOCK) if self.updates_left == before else max(size // 2, LEAST_BLOCK)
+            done = block.stop
+        return answers / GRID, measured
+
+    def stop(self) -> None:
+        """Drop the data: from now on answers come from the estimate."""
+        self._truth = None
+
+    def _answer_block(self, block: Workload, answers: NDArray[np.int64], measured: NDArray[np.bool_]) -> None:
+        """Fill in the answers of a block: from the estimate up to the first test that passes, and on from there."""
+        truth = None if self._truth is None else self._truth(block)
+        answers[:] = self._estimates(block)
+        done = 0
+        while self._truth is not None and truth is not None and self.updates_left > 0 and done < len(block):
+            gaps = np.abs(truth[done:] - answers[done:])
+            place = self._stream.first_pass(single_sum(gaps, self._setting))
+            if place is None:
+                return
+            done += place
+            # Counted before it is measured: whatever fails from here on, the cap holds.
+            self.updates_left -= 1
+            noisy = self._plan.answers.release(single_sum(truth[done : done + 1], self._setting))
+            # No table gives less than 0 or more than all rows.
+            answers[done] = min(max(int(noisy[0]), 0), self._setting.n_rows * GRID)
+            measured[done] = True
+            self._update(block[done : done + 1], answers[done] / GRID)
+            done += 1
+            if done < len(block):
+                answers[done:] = self._estimates(block[done:])
+
+    def _update(self, query: Workload, answer: float) -> None:
+        self.learned.learn(query, answer)
+        if not self.updates_left:
+            self._truth = None
+        elif not self._stream.passes_left:
+            self._stream = self._new_stream()
+
+    def _estimates(self, block: Workload) -> NDArray[np.int64]:
+        """What the estimate gives, on the grid: tests compare whole numbers, and these are what is released."""
+        return on_grid(block, self.learned.estimate, self._setting.n_rows)
+
+    def _new_stream(self) -> ThresholdStream:
+        return ThresholdStream(self._plan.tests, single_sum(NONE, self._setting))
+
+
+@dataclass
+class ThresholdStream:
+    """A session of ``AboveThreshold`` that is asked about whole blocks and says which sum is the first to pass.
+
+    Parameters
+    ----------
+    mechanism
+        Threshold, number of passes and budget. Its share for answers must be 0: who is asked here gives none.
+    like
+        A sum like those that will be asked about.
+
+    Attributes
+    ----------
+    passes_left : int
+        How many more sums may pass.
+
+    Privacy
+    -------
+    The replies are those of a session that is asked one sum after the other (``docs/proofs/selection.md``, Theorem 6):
+    sums behind the first that passes are not tested, and each test has noise of its own. Noise is drawn ahead of the
+    tests, in stock, which changes nothing: it depends on nothing.
+    """
+
+    mechanism: AboveThreshold
+    like: BoundedSums
+    passes_left: int = field(init=False)
+    _threshold: int = field(init=False)
+    _stock: NDArray[np.int64] = field(init=False)
+    _spend: Spend = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.mechanism.epsilon_answers:
+            raise PrivacyError("a stream of tests gives no answers.", remedy="Leave the share for answers at 0.")
+        self.passes_left = self.mechanism.most
+        self._spend = Spend(self.mechanism.name, self.mechanism.loss)
+        self._threshold = self.mechanism.noisy_threshold(self.like, self._spend)
+        self._stock = np.empty(0, dtype=np.int64)
+
+    def first_pass(self, sums: BoundedSums) -> int | None:
+        """Place of the first sum that passes, or None; sums behind it are left untested."""
+        if not self.passes_left:
+            raise PrivacyError(
+                f"{self.mechanism.most} sums have passed: this stream is over.", remedy="Open and charge another one."
+            )
+        if sums.step != self.like.step or sums.unit != self.like.unit:
+            raise PrivacyError("these sums are on another grid or for another unit than the stream was opened for.")
+        if sums.linf_sensitivity > self.like.linf_sensitivity or (self.like.one_sided and not sums.one_sided):
+            raise PrivacyError("these sums can change in more ways than those that the stream was opened for.")
+        place = observed(self.mechanism.test(sums, self.like, self._spend), lambda: self._first(sums))
+        if place is not None:
+            self.passes_left -= 1
+        return place
+
+    def _first(self, sums: BoundedSums) -> int | None:
+        missing = sums.values.size - self._stock.size
+        if missing > 0:
+            fresh = discrete_laplace(max(missing, DRAWN_AT_ONCE), self.mechanism.test_scale(self.like))
+            self._stock = np.concatenate([self._stock, fresh])
+        above = sums.values.reshape(-1) + self._stock[: sums.values.size] >= self._threshold
+        place = int(np.argmax(above)) if above.any() else None
+        tested = sums.values.size if place is None else place + 1
+        self._stock = self._stock[tested:]
+        return place

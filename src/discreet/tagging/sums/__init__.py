@@ -1,1 +1,0 @@
-"""Sums about tags, with what one user, one post or one assignment can change."""
