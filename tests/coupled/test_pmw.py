@@ -7,15 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.coupled import PMW, Coupling, marginals, pmw, prefix_sums, random_queries, range_queries
+from discreet.coupled import PMW, Coupling, marginals, prefix_sums, random_queries, range_queries
 from discreet.coupled.bounds import single_sum
-from discreet.coupled.learned_histogram import LearnedHistogram
-from discreet.coupled.pmw import PMWRun, ThresholdStream
+from discreet.coupled.pmw import PMWRun
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data import Table
 from discreet.errors import BudgetError, PrivacyError, UsageError
-from discreet.privacy import Ledger, Standing
+from discreet.privacy import Ledger, Standing, threshold
 from discreet.privacy.threshold import AboveThreshold
 
 DOMAINS = {"x": range(16), "y": range(8)}
@@ -76,8 +75,7 @@ def test_after_the_cap_no_data_are_touched(fixed_bits) -> None:
         return block.true_answers(data)
 
     method = PMW(epsilon=5, updates=2, threshold=10)
-    learned = LearnedHistogram(len(data), workload.n_cells)
-    run = PMWRun(method.planned(setting, 16), setting, learned, truth)
+    run = PMWRun(method.planned(setting, 16), setting, 4, truth)
     for place in range(len(workload)):
         run.answer(workload[place : place + 1])
     assert run.updates_left == 0
@@ -165,12 +163,12 @@ def test_domains_without_a_dense_histogram_are_refused() -> None:
 
 def test_the_stream_of_tests_is_the_session_of_the_sparse_vector(fixed_bits, monkeypatch) -> None:
     """How often a sum passes is what the law of threshold and test noise says."""
-    monkeypatch.setattr(pmw, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(threshold, "DRAWN_AT_ONCE", 1)
     data = table(100)
     setting = QuerySetting.of(data, prefix_sums(data, "x"), None)
     mechanism = AboveThreshold.of(2, threshold=3, most=1, answers=False)
     gap = single_sum(np.array([2 * GRID]), setting)
-    passed = sum(ThresholdStream(mechanism, gap).first_pass(gap) is not None for _ in range(1500))
+    passed = sum(mechanism.begin(gap).first_pass(gap) is not None for _ in range(1500))
     b1, b2 = (float(scale) / GRID for scale in (mechanism.threshold_scale(gap), mechanism.test_scale(gap)))
     r = np.linspace(-60, 60, 240_001)
     above = np.where(1 + r > 0, np.exp(-(1 + r) / b2) / 2, 1 - np.exp(np.minimum(1 + r, 0) / b2) / 2)
@@ -182,15 +180,15 @@ def test_a_stream_that_is_over_or_asked_about_other_sums_refuses(fixed_bits) -> 
     data = table(100)
     setting = QuerySetting.of(data, prefix_sums(data, "x"), None)
     like = single_sum(np.array([10**9]), setting)
-    stream = ThresholdStream(AboveThreshold.of(1, threshold=1, most=1, answers=False), like)
+    stream = AboveThreshold.of(1, threshold=1, most=1, answers=False).begin(like)
     wider = single_sum(np.array([0]), QuerySetting.of(data, prefix_sums(data, "x"), Coupling.by_group(data)))
     with pytest.raises(PrivacyError, match="another unit"):
         stream.first_pass(wider)
     assert stream.first_pass(like) == 0
-    with pytest.raises(PrivacyError, match="this stream is over"):
+    with pytest.raises(PrivacyError, match="this session is over"):
         stream.first_pass(like)
-    with pytest.raises(PrivacyError, match="gives no answers"):
-        ThresholdStream(AboveThreshold.of(1, threshold=1, most=1), like)
+    with pytest.raises(PrivacyError, match="gives no answer"):
+        AboveThreshold.of(1, threshold=1, most=1).begin(like).first_pass(like)
 
 
 @pytest.mark.parametrize("step", [8.0, -8.0])

@@ -13,7 +13,7 @@ import pytest
 import discreet.coupled as coupled
 from discreet.coupled import MWEM, PMW, Coupling, bounds, learned_histogram, mwem, pmw
 from discreet.coupled.bounds import single_sum
-from discreet.coupled.pmw import PMWPlan, ThresholdStream
+from discreet.coupled.pmw import PMWPlan
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads import product, workload
 from discreet.data import Table
@@ -196,16 +196,16 @@ class Ways:
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch, coarse) -> Ways:
     ways = Ways()
-    real = ThresholdStream.first_pass
+    real = threshold.ThresholdSession.first_pass
 
     def noise(n: int, scale: Fraction) -> np.ndarray:
         return np.zeros(n, dtype=np.int64)
 
-    def opened(stream: ThresholdStream) -> None:
-        real_open(stream)
+    def opened(stream: threshold.ThresholdSession, mechanism, like) -> None:
+        real_open(stream, mechanism, like)
         ways.new_threshold(float(stream.mechanism.threshold_scale(stream.like)))
 
-    def first_pass(stream: ThresholdStream, sums) -> int | None:
+    def first_pass(stream: threshold.ThresholdSession, sums) -> int | None:
         assert sums.values.size == 1
         scale = float(stream.mechanism.test_scale(stream.like))
         passes = ways.test(int(sums.values[0]), stream._threshold, scale)
@@ -224,11 +224,10 @@ def ways(monkeypatch: pytest.MonkeyPatch, coarse) -> Ways:
         ways.factor *= float(law[chosen])
         return chosen
 
-    real_open = ThresholdStream.__post_init__
-    monkeypatch.setattr(pmw, "discrete_laplace", noise)
+    real_open = threshold.ThresholdSession.__init__
     monkeypatch.setattr(threshold, "discrete_laplace", noise)
-    monkeypatch.setattr(ThresholdStream, "__post_init__", opened)
-    monkeypatch.setattr(ThresholdStream, "first_pass", first_pass)
+    monkeypatch.setattr(threshold.ThresholdSession, "__init__", opened)
+    monkeypatch.setattr(threshold.ThresholdSession, "first_pass", first_pass)
     monkeypatch.setattr(pmw, "LEAST_BLOCK", 1)
     monkeypatch.setattr(pmw, "MOST_BLOCK", 1)
     monkeypatch.setattr(LaplaceMechanism, "release", release)

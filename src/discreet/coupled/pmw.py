@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -23,16 +23,14 @@ from discreet.coupled.learned_histogram import MOST_PASSES, LearnedHistogram, on
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.tables import Table
-from discreet.errors import PrivacyError, UsageError
-from discreet.privacy.bounding import BoundedSums
+from discreet.errors import UsageError
 from discreet.privacy.budget import Budget
-from discreet.privacy.draws import Spend, observed
 from discreet.privacy.losses import Concentrated, Loss, Pure
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Parts, Plan
-from discreet.privacy.noise import check_scale, discrete_laplace
+from discreet.privacy.noise import check_scale
 from discreet.privacy.numbers import Rational, as_positive, round_up
-from discreet.privacy.threshold import AboveThreshold
+from discreet.privacy.threshold import AboveThreshold, ThresholdSession
 
 __all__ = [
     "ESTIMATED",
@@ -41,9 +39,6 @@ __all__ = [
     "PMW",
     "PMWPlan",
     "PMWRun",
-    "ThresholdStream",
-    "usual_threshold",
-    "usual_updates",
 ]
 
 
@@ -59,8 +54,6 @@ FORESIGHT = 4.0
 LEAST_BLOCK, MOST_BLOCK = 64, 8192
 
 ESTIMATED, MEASURED = "estimate", "measured"
-
-DRAWN_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -125,8 +118,8 @@ class PMW(BudgetedMethod):
         """Tests and measurements for about ``queries`` queries; more of them cost accuracy, not privacy."""
         setting.workload.require_dense("an estimate of all cells, which pmw keeps,")
         budget = self._budget(selects=True)
-        updates = self.updates or usual_updates(budget, setting, queries, setting.workload.n_cells)
-        threshold = usual_threshold(budget, updates, setting, queries) if self.threshold is None else self.threshold
+        updates = self.updates or _usual_updates(budget, setting, queries, setting.workload.n_cells)
+        threshold = _usual_threshold(budget, updates, setting, queries) if self.threshold is None else self.threshold
         plan = PMWPlan.of(budget, updates, as_positive(threshold))
         plan.check(setting)
         return plan
@@ -135,13 +128,7 @@ class PMW(BudgetedMethod):
         """Begin to answer. Charge the ledger first."""
         histogram = np.ascontiguousarray(table.histogram().ravel(), dtype=np.int64)
         plan = self.planned(setting, queries)
-        learned = LearnedHistogram(
-            setting.n_rows,
-            setting.workload.n_cells,
-            noise=plan.expected(setting)["noise_sd"],
-            passes=self.passes,
-        )
-        return PMWRun(plan, setting, learned, lambda block: block.answers(histogram))
+        return PMWRun(plan, setting, self.passes, lambda block: block.answers(histogram))
 
     def session_plan(self, setting: QuerySetting, queries: int, *, subject: str | None = None) -> Plan:
         """The plan of a release or a session of about ``queries`` queries."""
@@ -164,17 +151,10 @@ class PMW(BudgetedMethod):
 
 @dataclass(frozen=True)
 class PMWPlan:
-    """Tests and measurements of a whole session.
+    """Tests and measurements of a whole session: the sparse vector of one phase, the noise on each measured answer.
 
-    Parameters
-    ----------
-    tests
-        The sparse vector of one phase.
-    answers
-        The noise on each measured answer.
-    phases
-        How many sparse vectors follow each other, each with a fresh threshold: 1 with a pure budget, one for each
-        update with a concentrated one.
+    Phases follow each other, each with a fresh threshold: one with a pure budget, one for each update with a
+    concentrated one.
     """
 
     tests: AboveThreshold
@@ -229,7 +209,7 @@ class PMWPlan:
         }
 
 
-def usual_threshold(budget: Budget, updates: int, setting: QuerySetting, queries: int) -> Fraction:
+def _usual_threshold(budget: Budget, updates: int, setting: QuerySetting, queries: int) -> Fraction:
     """A threshold that noise alone passes so rarely that queries without any error spend a quarter of the updates."""
     plan = PMWPlan.of(budget, updates, Fraction(1))
     like = single_sum(NONE, setting)
@@ -238,12 +218,12 @@ def usual_threshold(budget: Budget, updates: int, setting: QuerySetting, queries
     return round_up(float(scale) * max(1.0, math.log(2 * queries / updates)), 6)
 
 
-def usual_updates(budget: Budget, setting: QuerySetting, queries: int, cells: int) -> int:
+def _usual_updates(budget: Budget, setting: QuerySetting, queries: int, cells: int) -> int:
     """The number of updates at which the threshold meets the error that this number of updates leaves at most."""
 
     def gap(updates: int) -> float:
         left = math.sqrt(math.log(cells + 1) / (2 * updates)) * setting.n_rows
-        return float(usual_threshold(budget, updates, setting, queries)) - left / FORESIGHT
+        return float(_usual_threshold(budget, updates, setting, queries)) - left / FORESIGHT
 
     low, high = 1, min(queries, MOST_UPDATES)
     while low < high:
@@ -253,33 +233,21 @@ def usual_updates(budget: Budget, setting: QuerySetting, queries: int, cells: in
 
 
 class PMWRun:
-    """Charge the ledger before making one.
+    """One run of private multiplicative weights. Charge the ledger before making one.
 
-    Parameters
-    ----------
-    plan
-        Tests and measurements.
-    setting
-        The public side.
-    learned
-        The estimate to begin with.
-    truth
-        True answers of a workload in grid steps: the only access to the data. It is dropped when the cap is reached.
-
-    Attributes
-    ----------
-    updates_left : int
-        How many more answers can be measured; at 0 no data are touched any more.
+    ``truth`` gives the true answers of a workload in grid steps. It is the only access to the data, and is dropped when
+    no more answers can be measured (``updates_left`` is 0).
     """
 
     def __init__(
         self,
         plan: PMWPlan,
         setting: QuerySetting,
-        learned: LearnedHistogram,
+        passes: int,
         truth: Callable[[Workload], NDArray[np.int64]],
     ) -> None:
-        self.learned = learned
+        noise = plan.answers.standard_deviation(single_sum(NONE, setting))
+        self.learned = LearnedHistogram(setting.n_rows, setting.workload.n_cells, noise=noise, passes=passes)
         self.updates_left = plan.updates
         self._plan, self._setting = plan, setting
         self._truth: Callable[[Workload], NDArray[np.int64]] | None = truth
@@ -338,70 +306,5 @@ class PMWRun:
         """What the estimate gives, on the grid: tests compare whole numbers, and these are what is released."""
         return on_grid(block, self.learned.estimate, self._setting.n_rows)
 
-    def _new_stream(self) -> ThresholdStream:
-        return ThresholdStream(self._plan.tests, single_sum(NONE, self._setting))
-
-
-@dataclass
-class ThresholdStream:
-    """A session of ``AboveThreshold`` that is asked about whole blocks and says which sum is the first to pass.
-
-    Parameters
-    ----------
-    mechanism
-        Threshold, number of passes and budget. Its share for answers must be 0: who is asked here gives none.
-    like
-        A sum like those that will be asked about.
-
-    Attributes
-    ----------
-    passes_left : int
-        How many more sums may pass.
-
-    Privacy
-    -------
-    The replies are those of a session that is asked one sum after the other (``docs/proofs/selection.md``, Theorem 6):
-    sums behind the first that passes are not tested, and each test has noise of its own. Noise is drawn ahead of the
-    tests, in stock, which changes nothing: it depends on nothing.
-    """
-
-    mechanism: AboveThreshold
-    like: BoundedSums
-    passes_left: int = field(init=False)
-    _threshold: int = field(init=False)
-    _stock: NDArray[np.int64] = field(init=False)
-    _spend: Spend = field(init=False)
-
-    def __post_init__(self) -> None:
-        if self.mechanism.epsilon_answers:
-            raise PrivacyError("a stream of tests gives no answers.", remedy="Leave the share for answers at 0.")
-        self.passes_left = self.mechanism.most
-        self._spend = Spend(self.mechanism.name, self.mechanism.loss)
-        self._threshold = self.mechanism.noisy_threshold(self.like, self._spend)
-        self._stock = np.empty(0, dtype=np.int64)
-
-    def first_pass(self, sums: BoundedSums) -> int | None:
-        """Place of the first sum that passes, or None; sums behind it are left untested."""
-        if not self.passes_left:
-            raise PrivacyError(
-                f"{self.mechanism.most} sums have passed: this stream is over.", remedy="Open and charge another one."
-            )
-        if sums.step != self.like.step or sums.unit != self.like.unit:
-            raise PrivacyError("these sums are on another grid or for another unit than the stream was opened for.")
-        if sums.linf_sensitivity > self.like.linf_sensitivity or (self.like.one_sided and not sums.one_sided):
-            raise PrivacyError("these sums can change in more ways than those that the stream was opened for.")
-        place = observed(self.mechanism.test(sums, self.like, self._spend), lambda: self._first(sums))
-        if place is not None:
-            self.passes_left -= 1
-        return place
-
-    def _first(self, sums: BoundedSums) -> int | None:
-        missing = sums.values.size - self._stock.size
-        if missing > 0:
-            fresh = discrete_laplace(max(missing, DRAWN_AT_ONCE), self.mechanism.test_scale(self.like))
-            self._stock = np.concatenate([self._stock, fresh])
-        above = sums.values.reshape(-1) + self._stock[: sums.values.size] >= self._threshold
-        place = int(np.argmax(above)) if above.any() else None
-        tested = sums.values.size if place is None else place + 1
-        self._stock = self._stock[tested:]
-        return place
+    def _new_stream(self) -> ThresholdSession:
+        return self._plan.tests.begin(single_sum(NONE, self._setting))

@@ -23,7 +23,7 @@ from discreet.common.arguments import require_choice
 from discreet.coupled.bounds import NONE, answer_sums, count_sums
 from discreet.coupled.consistency import onto_simplex
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
-from discreet.coupled.workloads.product import Choice, ProductWorkload
+from discreet.coupled.workloads.product import ProductWorkload
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import Remedy, UsageError
@@ -31,16 +31,7 @@ from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 
-__all__ = [
-    "BRANCHINGS",
-    "AxisStrategy",
-    "AxisWeights",
-    "FixedStrategy",
-    "Strategy",
-    "product_error",
-    "sampled_error",
-    "tree_bounds",
-]
+__all__ = ["AxisStrategy", "FixedStrategy", "Strategy", "product_error", "sampled_error", "tree_bounds"]
 
 
 Strategy = Literal["best", "cells", "tree", "queries"]
@@ -142,7 +133,10 @@ class FixedStrategy(BudgetedMethod):
         )
         if chosen.axes is None:
             return answer_parts(setting, noisy / GRID, source="measured")
-        estimate = _with_total(_least_squares(chosen.axes, noisy.astype(np.float64)), chosen.axes, setting.n_rows)
+        estimate = noisy.astype(np.float64)
+        for place, axis in enumerate(chosen.axes):
+            estimate = axis.estimate(estimate, place)
+        estimate = _with_total(estimate, chosen.axes, setting.n_rows)
         if self.nonnegative:
             estimate = onto_simplex(estimate, setting.n_rows)
         answers = np.asarray(chosen.workload.answers(estimate.ravel()), dtype=np.float64)
@@ -152,20 +146,10 @@ class FixedStrategy(BudgetedMethod):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One strategy with its expected error.
+    """One strategy: what is counted along each attribute that is asked of, and the queries on these attributes alone.
 
-    Parameters
-    ----------
-    kind
-        "cells", "tree" or "queries".
-    attributes, axes
-        What is counted along each attribute that is asked of; no axes where the answers are measured.
-    workload
-        The queries, on these attributes alone.
-    bounds
-        What k rows can change in the counts that are measured.
-    error
-        Expected mean squared error of an answer, in squared records.
+    There are no axes where the answers themselves are measured. The error is the expected mean squared error of an
+    answer, in squared records.
     """
 
     kind: Strategy
@@ -212,18 +196,18 @@ def _candidates(setting: QuerySetting, noise: AdditiveMechanism) -> list[Candida
             error = noise.standard_deviation(bounds) ** 2 * sampled_error(workload)
             found.append(Candidate("cells", attributes, cells, workload, bounds, error))
         return found
-    weights = AxisWeights.of(workload)
+    asked = workload.on_asked_attributes()
 
     def candidate(kind: Strategy, axes: tuple[AxisStrategy, ...]) -> Candidate:
         bounds = tree_bounds(axes, setting)
-        error = noise.standard_deviation(bounds) ** 2 * product_error(weights, axes)
-        return Candidate(kind, weights.attributes, axes, weights.workload, bounds, error)
+        error = noise.standard_deviation(bounds) ** 2 * product_error(asked, axes)
+        return Candidate(kind, tuple(asked.domains), axes, asked, bounds, error)
 
-    if math.prod(weights.sizes) <= MOST_DENSE_CELLS:
-        axes = tuple(AxisStrategy(size) for size in weights.sizes)
+    if asked.is_dense:
+        axes = tuple(AxisStrategy(size) for size in asked.shape)
         best = candidate("cells", axes)
         found.append(best)
-        for place, size in enumerate(weights.sizes):  # one attribute after the other: never worse than cells
+        for place, size in enumerate(asked.shape):  # one attribute after the other: never worse than cells
             for branching in BRANCHINGS:
                 tried = candidate("tree", (*axes[:place], AxisStrategy(size, branching), *axes[place + 1 :]))
                 if tried.n_counts <= MOST_DENSE_CELLS and tried.error < best.error:
@@ -231,12 +215,6 @@ def _candidates(setting: QuerySetting, noise: AdditiveMechanism) -> list[Candida
             axes = best.axes or axes
         found.append(replace(best, kind="tree"))
     return found
-
-
-def _least_squares(axes: tuple[AxisStrategy, ...], noisy: NDArray[np.float64]) -> NDArray[np.float64]:
-    for place, axis in enumerate(axes):
-        noisy = axis.estimate(noisy, place)
-    return noisy
 
 
 def _with_total(estimate: NDArray[np.float64], axes: tuple[AxisStrategy, ...], total: int) -> NDArray[np.float64]:
@@ -247,20 +225,12 @@ def _with_total(estimate: NDArray[np.float64], axes: tuple[AxisStrategy, ...], t
 
 @dataclass(frozen=True)
 class AxisStrategy:
-    """Counts along one attribute.
+    """Counts along one attribute: every value and, with b branches, the ranges of b, b², … values from a multiple on.
 
-    Parameters
-    ----------
-    size
-        Number of values.
-    branching
-        0 to count every value; b from 2 to count all ranges of b, b², … values that begin at a multiple, too.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        Width of the ranges of each level, the narrowest first. The range of all values is left out: the number of
-        rows is public.
+    A strategy is a matrix A of 0 and 1 that says which values go into which count. With noise of variance 1 on each
+    count the least squares estimate of the values has covariance M⁻¹, M = AᵀA. Trees are nested, so M⁻¹ is applied
+    level by level (Sherman and Morrison's formula) and never written down. The range of all values is left
+    out: the number of rows is public.
 
     Examples
     --------
@@ -325,16 +295,6 @@ class AxisStrategy:
             ones = ones / np.repeat(growth, lengths)
         return solved
 
-    def variances(self, weights: Floats) -> tuple[Floats, Floats]:
-        """wᵀM⁻¹w and wᵀM⁻¹1 of each row of weights."""
-        solved = self.solve(np.asarray(weights, dtype=np.float64), axis=1)
-        return (solved * weights).sum(axis=1), solved.sum(axis=1)
-
-    @cached_property
-    def of_everything(self) -> float:
-        """1ᵀM⁻¹1."""
-        return float(self.solve(np.ones(self.size), 0).sum())
-
     def _starts(self, width: int) -> NDArray[np.int64]:
         return np.arange(0, self.size, width)
 
@@ -342,59 +302,18 @@ class AxisStrategy:
         return np.diff(np.append(self._starts(width), self.size))
 
 
-@dataclass(frozen=True)
-class AxisWeights:
-    """The queries attribute by attribute, on the attributes that any of them asks of.
-
-    Parameters
-    ----------
-    attributes, sizes
-        Names of these attributes and how many values they have.
-    weights
-        For each of them the distinct rows of weights from 0 to 1.
-    index
-        Which row each query has: queries × attributes.
-    workload
-        The same queries on these attributes alone.
-    """
-
-    attributes: tuple[str, ...]
-    sizes: tuple[int, ...]
-    weights: tuple[Floats, ...]
-    index: NDArray[np.int64]
-    workload: ProductWorkload
-
-    @classmethod
-    def of(cls, workload: ProductWorkload) -> AxisWeights:
-        asked = list(workload)
-        # A workload that asks nothing of any attribute still needs one to be counted along.
-        names = [name for name in workload.domains if any(name in query for query in asked)] or [*workload.domains][:1]
-        sizes = tuple(workload.domains[name].size for name in names)
-        index = np.zeros((len(asked), len(names)), dtype=np.int64)
-        weights = []
-        for place, (name, size) in enumerate(zip(names, sizes, strict=True)):
-            rows: dict[Choice | None, int] = {None: 0}
-            for query, choices in enumerate(asked):
-                index[query, place] = rows.setdefault(choices.get(name), len(rows))
-            weights.append(np.stack([_weights_of(choice, size) for choice in rows]))
-        part = workload
-        if len(names) < len(workload.domains):
-            part = ProductWorkload({name: workload.domains[name] for name in names}, asked)
-        return cls(tuple(names), sizes, tuple(weights), index, part)
-
-
-def product_error(weights: AxisWeights, axes: tuple[AxisStrategy, ...]) -> float:
+def product_error(workload: ProductWorkload, axes: tuple[AxisStrategy, ...]) -> float:
     """Mean over the queries of the variance of an answer, in units of the variance of the noise on one count.
 
     With M the Kronecker product of the axes' matrices and the total known, that is wᵀM⁻¹w − (wᵀM⁻¹1)²/(1ᵀM⁻¹1), and
     each term is a product over the attributes.
     """
-    squares, sums = np.ones(len(weights.index)), np.ones(len(weights.index))
-    for place, axis in enumerate(axes):
-        square, total = axis.variances(weights.weights[place])
-        squares *= square[weights.index[:, place]]
-        sums *= total[weights.index[:, place]]
-    everything = math.prod(axis.of_everything for axis in axes)
+    squares, sums, everything = np.ones(len(workload)), np.ones(len(workload)), 1.0
+    for axis, (weights, row) in zip(axes, workload.weights_by_attribute(), strict=True):
+        solved = axis.solve(weights, axis=1)
+        squares *= (solved * weights).sum(axis=1)[row]
+        sums *= solved.sum(axis=1)[row]
+        everything *= float(axis.solve(np.ones(axis.size), 0).sum())
     return float(np.mean(np.maximum(squares - sums**2 / everything, 0.0)))
 
 
@@ -406,10 +325,3 @@ def sampled_error(workload: Workload) -> float:
         weights = workload.weights(int(place)) / GRID
         errors.append(float(weights @ weights) - float(weights.sum()) ** 2 / weights.size)
     return float(np.mean(errors))
-
-
-def _weights_of(choice: Choice | None, size: int) -> Floats:
-    """Weights from 0 to 1; 1 everywhere where nothing is asked."""
-    if choice is None:
-        return np.ones(size)
-    return choice.over(size) / (GRID if choice.weighted else 1)

@@ -9,9 +9,10 @@ M. Lyu, D. Su, N. Li: Understanding the sparse vector technique for differential
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from discreet.privacy.noise import LEAST_SCALE, discrete_laplace
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, round_down
 
 __all__ = ["AboveThreshold", "ThresholdSession"]
+
+DRAWN_AT_ONCE = 1024
+"""Noise on tests that is drawn at once for blocks of sums."""
 
 
 @dataclass(frozen=True)
@@ -114,35 +118,57 @@ class ThresholdSession:
     """
 
     def __init__(self, mechanism: AboveThreshold, like: BoundedSums) -> None:
-        self._mechanism = mechanism
-        self._like = like
-        self._spend = Spend(mechanism.name, mechanism.loss)
+        self.mechanism, self.like = mechanism, like
         self.passes_left = mechanism.most
-        self._noisy_threshold = mechanism.noisy_threshold(like, self._spend)
+        self._spend = Spend(mechanism.name, mechanism.loss)
+        self._threshold = mechanism.noisy_threshold(like, self._spend)
+        self._stock = np.empty(0, dtype=np.int64)
 
     def ask(self, sums: BoundedSums) -> Fraction | bool | None:
         """The noisy value of a sum that passes (or True where no values are given); None if it does not pass."""
+        reply = self._tested(sums, self._reply, most=1)
+        return reply if reply is None or reply is True else reply * sums.step
+
+    def first_pass(self, sums: BoundedSums) -> int | None:
+        """Place of the first of several sums that passes, or None: the replies of asking one after the other.
+
+        Sums behind it are not tested. Noise is drawn ahead of the tests, in stock; it depends on nothing.
+        """
+        if self.mechanism.epsilon_answers:
+            raise PrivacyError("the first pass gives no answer.", remedy="Leave the share for answers at 0.")
+        return self._tested(sums, self._first)
+
+    def _tested(self, sums: BoundedSums, test: Callable[[BoundedSums], Any], most: int | None = None) -> Any:
+        """What a test gives, and one pass less if that is not None."""
         if self.passes_left == 0:
             raise PrivacyError(
-                f"{self._mechanism.most} sums have passed: this session is over.", remedy="Open and charge another one."
+                f"{self.mechanism.most} sums have passed: this session is over.", remedy="Open and charge another one."
             )
-        if sums.values.size != 1:
+        if most is not None and sums.values.size != most:
             raise UsageError("ask about one sum at a time.")
-        if sums.step != self._like.step or sums.unit != self._like.unit:
+        if sums.step != self.like.step or sums.unit != self.like.unit:
             raise PrivacyError("this sum is on another grid or for another unit than the session was opened for.")
-        if sums.linf_sensitivity > self._like.linf_sensitivity or (self._like.one_sided and not sums.one_sided):
+        if sums.linf_sensitivity > self.like.linf_sensitivity or (self.like.one_sided and not sums.one_sided):
             raise PrivacyError("this sum can change in more ways than those that the session was opened for.")
-        reply = observed(self._mechanism.test(sums, self._like, self._spend), lambda: self._reply(sums))
-        if reply is None:
-            return None
-        self.passes_left -= 1
-        return reply if reply is True else reply * sums.step
+        reply = observed(self.mechanism.test(sums, self.like, self._spend), lambda: test(sums))
+        self.passes_left -= reply is not None
+        return reply
 
     def _reply(self, sums: BoundedSums) -> int | None:
         """The noisy value in grid steps, or True where no values are given; None if the sum does not pass."""
         value = int(sums.values.reshape(-1)[0])
-        if value + int(discrete_laplace(1, self._mechanism.test_scale(self._like))[0]) < self._noisy_threshold:
+        if value + int(discrete_laplace(1, self.mechanism.test_scale(self.like))[0]) < self._threshold:
             return None
-        if self._mechanism.epsilon_answers == 0:
+        if self.mechanism.epsilon_answers == 0:
             return True
-        return value + int(discrete_laplace(1, self._mechanism.answer_scale(self._like))[0])
+        return value + int(discrete_laplace(1, self.mechanism.answer_scale(self.like))[0])
+
+    def _first(self, sums: BoundedSums) -> int | None:
+        size = sums.values.size
+        if (missing := size - self._stock.size) > 0:
+            fresh = discrete_laplace(max(missing, DRAWN_AT_ONCE), self.mechanism.test_scale(self.like))
+            self._stock = np.concatenate([self._stock, fresh])
+        above = sums.values.reshape(-1) + self._stock[:size] >= self._threshold
+        place = int(np.argmax(above)) if above.any() else None
+        self._stock = self._stock[size if place is None else place + 1 :]
+        return place

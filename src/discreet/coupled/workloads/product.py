@@ -187,6 +187,21 @@ class ProductWorkload(Workload):
         row = self._index[query]
         return {name: self._choices[axis][row[axis]] for axis, name in enumerate(self.domains) if row[axis]}
 
+    def on_asked_attributes(self) -> ProductWorkload:
+        """The same queries on the attributes that any of them asks of, or on the first one."""
+        asked = self._index.any(axis=0)
+        asked[0] |= not asked.any()
+        if asked.all():
+            return self
+        names = [name for name, is_asked in zip(self.domains, asked, strict=True) if is_asked]
+        return ProductWorkload({name: self.domains[name] for name in names}, list(self))
+
+    def weights_by_attribute(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]:
+        """For each attribute the distinct rows of weights, from 0 to 1, and which of them each query has."""
+        for axis, (choices, size) in enumerate(zip(self._choices, self.shape, strict=True)):
+            rows = [choice.over(size) / (GRID if choice.weighted else 1) for choice in choices]
+            yield np.stack(rows), self._index[:, axis]
+
     def labels(self) -> list[str]:
         words = [
             [choice.label(name, called) for choice in choices]
