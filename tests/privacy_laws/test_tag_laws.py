@@ -23,11 +23,11 @@ from discreet.tagging import PTRJ, PTRS
 from discreet.tagging.sums import (
     LinkTable,
     Order,
-    TagTopics,
     popularity,
     resource_topics,
     size_counts,
     tag_gram,
+    topic_steps,
     type_counts,
     unit_counts,
 )
@@ -61,9 +61,9 @@ def world(people: list[Triples], *, resources: list[str] = RESOURCES, tags: list
     return TagAssignments(rows).with_vocabulary(tags).with_resources(resources)
 
 
-def topics() -> TagTopics:
+def topics() -> np.ndarray:
     """Two topics of the head, and the third one of whatever is left."""
-    return TagTopics.of(np.array([[0.9, 0.1], [0.3, 0.7]]), HEAD, len(TAGS))
+    return topic_steps(np.array([[0.9, 0.1], [0.3, 0.7]]), HEAD, len(TAGS))
 
 
 def links(data: TagAssignments, resources: list[int], order: Order | None) -> BoundedSums:
@@ -129,7 +129,7 @@ def test_users_with_thousands_of_triples_are_no_longer_than_others(order: Order,
     resources, tags = [f"r{n:03}" for n in range(100)], [f"t{n:03}" for n in range(60)]
     cells = list(itertools.product(resources, tags))[:many]
     data = world([tuple(cells)], resources=resources, tags=tags)
-    found = TagTopics.of(np.full((30, 7), 1 / 7), np.arange(30), len(tags))
+    found = topic_steps(np.full((30, 7), 1 / 7), np.arange(30), len(tags))
     for sums in (
         popularity(data, order, resources=True),
         links(data, list(range(100)), order),

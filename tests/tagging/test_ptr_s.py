@@ -14,7 +14,7 @@ from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRS
 from discreet.tagging.ptr_s import SHARES, SyntheticPosts, shrunk
-from discreet.tagging.sums import SIZES, TagTopics, size_counts, type_counts
+from discreet.tagging.sums import SIZES, size_counts, topic_steps, type_counts
 
 
 def two_tastes(n: int = 600) -> TagAssignments:
@@ -106,8 +106,8 @@ def test_sizes_are_counted_by_powers_of_two() -> None:
 
 
 def test_types_are_the_topics_of_most_triples() -> None:
-    topics = TagTopics.of(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([0, 1]), 3)
-    assert topics.steps.tolist() == [[64, 0, 0], [16, 48, 0], [0, 0, 64]]
+    topics = topic_steps(np.array([[1.0, 0.0], [0.25, 0.75]]), np.array([0, 1]), 3)
+    assert topics.tolist() == [[64, 0, 0], [16, 48, 0], [0, 0, 64]]
     data = TagAssignments([("u", "r", "a"), ("v", "r", "b"), ("w", "r", "c"), ("w", "s", "c"), ("w", "r", "a")])
     assert type_counts(data.with_vocabulary(["a", "b", "c"]), topics).values.tolist() == [1, 1, 1]
 

@@ -125,10 +125,8 @@ def synthetic_rows(
     number = round(float(flat.sum())) if rows is None else rows
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST_SYNTHETIC:
         raise UsageError(f"{number!r} rows cannot be drawn.", remedy=f"Ask for 0 to {MOST_SYNTHETIC:,}.")
-    # 53 random bits decide where in the running sum a row falls.
     running = np.cumsum(flat)
-    uniform = (entropy.public_words(number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    cells = np.searchsorted(running, uniform * running[-1], side="right")
+    cells = np.searchsorted(running, entropy.public_uniforms(number) * running[-1], side="right")
     codes = np.unravel_index(np.minimum(cells, np.flatnonzero(flat)[-1]), shape)
     columns = {name: _values(domain, code) for (name, domain), code in zip(chosen.items(), codes, strict=True)}
     return Table(columns, domains=chosen, name=name)

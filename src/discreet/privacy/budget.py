@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import UsageError
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import Concentrated, GaussianLoss, Loss, Pure, mu_for, rho_for
 from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, LaplaceMechanism, NormalMechanism
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability
@@ -100,6 +102,18 @@ class Budget:
         if self.is_pure:
             return LaplaceMechanism(self.amount)
         return GaussianMechanism(self.amount) if self.selects else NormalMechanism(self.amount)
+
+    def deviation(self, sums: BoundedSums | BoundedGram) -> float:
+        """Standard deviation of its noise on such sums, spectral on a matrix; refuses noise that cannot be drawn."""
+        mechanism = self.for_sums()
+        mechanism.check(sums)
+        if isinstance(sums, BoundedGram):
+            return mechanism.spectral_deviation(sums)
+        return mechanism.standard_deviation(sums)
+
+    def interval(self, sums: BoundedSums, confidence: float) -> float:
+        """What its noise on such a sum stays below, either way, with this probability."""
+        return self.for_sums().interval(sums, confidence)
 
     def for_best(self) -> PermuteAndFlip | TopK:
         """The selection of the best candidate that spends all of it."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import PrivacyError
 
-__all__ = ["Uniform", "bounding_key", "public_bytes", "public_words", "random_bytes", "random_words"]
+__all__ = ["Uniform", "bounding_key", "public_bytes", "public_uniforms", "public_words", "random_bytes", "random_words"]
 
 WORD = 64
 MOST_WORDS = 16
@@ -47,6 +47,11 @@ def public_bytes(n: int) -> NDArray[np.uint8]:
 def public_words(n: int) -> NDArray[np.uint64]:
     """``n`` independent uniform 64-bit words for what is made of public or released values alone."""
     return public_bytes(8 * n).view(np.uint64)
+
+
+def public_uniforms(n: int) -> NDArray[np.float64]:
+    """``n`` independent uniform numbers in (0, 1) for what is made of public or released values alone."""
+    return ((public_words(n) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 class Uniform:

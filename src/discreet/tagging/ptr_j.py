@@ -16,12 +16,10 @@ from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
-from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
-from discreet.privacy.units import Unit
-from discreet.tagging.sums import LinkTable, best, popularity, tag_gram, unit_counts
-from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod, set_numbers
+from discreet.tagging.sums import ASSIGNMENT, USER, LinkTable, best, popularity, tag_gram, unit_counts
+from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod
 
 __all__ = ["PTRJ"]
 
@@ -110,7 +108,7 @@ class PTRJ(TagMethod):
         require_choice(self.unit, "unit", ("user", "assignment"))
         if self.popularity_share is None:
             object.__setattr__(self, "popularity_share", Fraction(1, 2) if self._hides_users else Fraction(1, 20))
-        set_numbers(self, "popularity_share", "gram_share")
+        self._set_exact("popularity_share", "gram_share")
         require_whole(self.head, "head")
         require_whole(self.resources, "resources", least=0)
         if not self._hides_users and self.gram_share:
@@ -156,27 +154,22 @@ class PTRJ(TagMethod):
 
     def _plan(self, public: TagAssignments) -> Plan:
         budget, (first, gram_share, rest) = self._budget, self._shares
-        sums, mechanism = self._popularity(public), budget.part(first).for_sums()
-        mechanism.check(sums)
-        caps, expected = sums.caps, {"popularity_noise_sd": mechanism.standard_deviation(sums)}
+        sums = self._popularity(public)
+        caps, expected = sums.caps, {"popularity_noise_sd": budget.part(first).deviation(sums)}
         if gram_share:
             gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.norm)
-            noise = budget.part(gram_share).for_sums()
-            noise.check(gram)
-            expected["gram_noise_sd"] = noise.spectral_deviation(gram)
+            expected["gram_noise_sd"] = budget.part(gram_share).deviation(gram)
             caps += gram.caps
         if rest:
             links = self._links(public, np.arange(min(self.resources, public.n_resources)))
-            mechanism = budget.part(rest).for_sums()
-            mechanism.check(links.bounds)
-            expected["link_noise_sd"] = mechanism.standard_deviation(links.bounds)
-            expected["link_threshold"] = _least_link(mechanism, links)
+            expected["link_noise_sd"] = budget.part(rest).deviation(links.bounds)
+            expected["link_threshold"] = _least_link(budget.part(rest), links)
             caps += links.bounds.caps
         return Plan(
             loss=budget.loss,
             basis=f"noisy sums about tags, docs/proofs/tagging.md, Theorem {5 if self._hides_users else 6}",
             subject=f"noisy sums about {public.n_tags:,} tags",
-            unit=Unit.of(budget.unit),
+            unit=USER if self._hides_users else ASSIGNMENT,
             caps=caps,
             not_covered=self._not_covered,
             expected=expected,
@@ -211,20 +204,20 @@ class PTRJ(TagMethod):
             if self._hides_users:
                 parts["resources"] = pl.DataFrame({"resource_id": public.resources.series, "count": popular})
             links = self._links(public, best(popular, self.resources))
-            parts["links"] = yield from self._noisy_links(links, budget.part(rest).for_sums(), public)
+            parts["links"] = yield from self._noisy_links(links, budget.part(rest), public)
         return parts
 
-    def _noisy_links(self, links: LinkTable, mechanism: AdditiveMechanism, public: TagAssignments) -> Any:
+    def _noisy_links(self, links: LinkTable, budget: Budget, public: TagAssignments) -> Any:
         """The links above the threshold.
 
         All cells get noise, empty ones too. The bounds are those of the whole table, so its blocks spend their budget
         once, together.
         """
         step = float(links.bounds.step)
-        least = math.ceil(_least_link(mechanism, links) / step)
+        least = math.ceil(_least_link(budget, links) / step)
         found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
         for first, last in links.blocks():
-            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), mechanism)
+            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), budget.for_sums())
             kept = np.flatnonzero(noisy >= least)
             row, tag = np.divmod(kept, max(links.n_tags, 1))
             for column, values in zip(found, (links.resources[first + row], tag, noisy[kept]), strict=True):
@@ -238,7 +231,7 @@ class PTRJ(TagMethod):
 
     def _popularity(self, data: TagAssignments) -> BoundedSums:
         if not self._hides_users:
-            return unit_counts(np.bincount(data.tag, minlength=data.n_tags), Unit("record"))
+            return unit_counts(np.bincount(data.tag, minlength=data.n_tags), ASSIGNMENT)
         return popularity(data, self._budget.norm, resources=self._has_links)
 
     def _links(self, public: TagAssignments, popular: NDArray[np.int64]) -> LinkTable:
@@ -247,6 +240,6 @@ class PTRJ(TagMethod):
         return LinkTable(popular, public.n_tags, self._budget.norm)
 
 
-def _least_link(mechanism: AdditiveMechanism, links: LinkTable) -> float:
+def _least_link(budget: Budget, links: LinkTable) -> float:
     """The threshold, in units of the sums, that noise alone exceeds in FALSE_LINKS cells of a resource on average."""
-    return mechanism.interval(links.bounds, 1 - 2 * FALSE_LINKS / max(links.n_tags, 1))
+    return budget.interval(links.bounds, 1 - 2 * FALSE_LINKS / max(links.n_tags, 1))

@@ -16,23 +16,25 @@ from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy import entropy
-from discreet.privacy.budget import Budget
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.tagging.sums import (
     SIZES,
-    TagTopics,
     best,
     popularity,
     resource_topics,
     size_counts,
     tag_gram,
+    topic_steps,
     type_counts,
 )
-from discreet.tagging.tag_method import ASSIGNMENTS, TagMethod, set_numbers
+from discreet.tagging.tag_method import ASSIGNMENTS, TagMethod
 from discreet.tagging.topics.gram_topics import topics_of_gram
 
-__all__ = ["PTRS", "SyntheticPosts", "uniforms"]
+__all__ = [
+    "PTRS",
+    "SyntheticPosts",
+]
 
 
 SHARES = {name: Fraction(share) for name, share in (
@@ -106,47 +108,35 @@ class PTRS(TagMethod):
     users: int | None = None
 
     def __post_init__(self) -> None:
-        set_numbers(self)
+        self._set_exact()
         require_whole(self.head, "head", most=MOST_USERS)
         require_whole(self.topics, "topics", most=MOST_USERS)
         if self.users is not None:
             require_whole(self.users, "users", most=MOST_USERS)
 
-    @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
-
     def _plan(self, public: TagAssignments) -> Plan:
         if not public.n_tags or not public.n_resources:
             raise UsageError("a public list of tags or of resources is empty.", remedy="Give lists with entries.")
         norm = self._budget.norm
-        no_topics = TagTopics.of(np.ones((0, 1)), np.empty(0, dtype=np.int64), public.n_tags)
+        no_topics = topic_steps(np.ones((0, 1)), np.empty(0, dtype=np.int64), public.n_tags)
         sums = {
             "popularity": popularity(public, norm),
+            "gram": tag_gram(public, np.arange(min(self.head, public.n_tags)), norm),
             "resources": resource_topics(public, no_topics, norm),
             "sizes": size_counts(public),
         }
-        expected: dict[str, Any] = {}
-        for name, some in sums.items():
-            mechanism = self._budget.part(SHARES[name]).for_sums()
-            mechanism.check(some)
-            expected[f"{name}_noise_sd"] = mechanism.standard_deviation(some)
-        gram, noise = (
-            tag_gram(public, np.arange(min(self.head, public.n_tags)), norm),
-            self._budget.part(SHARES["gram"]),
-        )
-        noise.for_sums().check(gram)
-        expected["gram_noise_sd"] = noise.for_sums().spectral_deviation(gram)
         return Plan(
             loss=self._budget.loss,
             basis="synthetic assignments, docs/proofs/tagging.md, Theorem 8",
             subject="assignments of synthetic people",
-            caps=(*sums["popularity"].caps, *gram.caps, *sums["resources"].caps),
+            caps=tuple(cap for some in sums.values() for cap in some.caps),
             not_covered=(
                 "the public lists of tags and resources",
                 "facts that would be true without this person's data",
             ),
-            expected=expected,
+            expected={
+                f"{name}_noise_sd": self._budget.part(SHARES[name]).deviation(some) for name, some in sums.items()
+            },
             public=public,
         )
 
@@ -163,12 +153,12 @@ class PTRS(TagMethod):
         gram = self._budget.part(SHARES["gram"]).for_sums()
         (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), gram)
         found = topics_of_gram(matrix, noise["gram_noise_sd"], most_topics=self.topics)
-        topics = TagTopics.of(found.topic_given_tag, head, public.n_tags)
+        topics = topic_steps(found.topic_given_tag, head, public.n_tags)
         by_topic = yield from noisy("resources", lambda data: resource_topics(data, topics, norm))
         sizes = yield from noisy("sizes", size_counts)
         types = yield from noisy("types", lambda data: type_counts(data, topics))
 
-        words = np.tile(np.maximum(tags, 0.0), (topics.n_topics, 1))
+        words = np.tile(np.maximum(tags, 0.0), (topics.shape[1], 1))
         words[-1, head] = 0.0
         words[:-1] = 0.0
         words[:-1, head] = found.tag_given_topic
@@ -246,7 +236,7 @@ class SyntheticPosts:
         user, resource, topic = np.repeat(user, many), np.repeat(resource, many), np.repeat(topic, many)
         # Half of the tags follow what led to the resource, half what the resource is about altogether.
         about = _drawn_in_rows(_laws(self.resources), resource)
-        topic = np.where(uniforms(topic.size) < 0.5, topic, about)
+        topic = np.where(entropy.public_uniforms(topic.size) < 0.5, topic, about)
         tag = _drawn_in_rows(_laws(self.tags), topic)
         rows = np.unique(np.stack([user, resource, tag], axis=1), axis=0)
         # A fresh random number, so that no real person has the name of a synthetic one.
@@ -263,7 +253,7 @@ class SyntheticPosts:
     def _triples(self, n_users: int) -> NDArray[np.int64]:
         """Numbers of triples: a power of two by weight, and any number up to the next alike."""
         low = 2 ** np.minimum(_drawn(_law(self.sizes), n_users), SIZES - 1)
-        return low + (low * uniforms(n_users)).astype(np.int64)
+        return low + (low * entropy.public_uniforms(n_users)).astype(np.int64)
 
     def _interests(self, types: NDArray[np.int64]) -> Floats:
         """For each person a law over topics, Dirichlet about the main interest; rows are cumulative."""
@@ -271,7 +261,7 @@ class SyntheticPosts:
 
         weights = ANY_TOPIC * self.types.size * np.tile(_shares(self.types), (types.size, 1))
         weights[np.arange(types.size), types] += OWN_TOPIC
-        gammas = gammaincinv(np.maximum(weights, 1e-3), uniforms(weights.size).reshape(weights.shape))
+        gammas = gammaincinv(np.maximum(weights, 1e-3), entropy.public_uniforms(weights.size).reshape(weights.shape))
         return _laws(gammas)
 
 
@@ -291,20 +281,15 @@ def _laws(weights: Floats) -> Floats:
     return np.cumsum(_shares(weights), axis=1)
 
 
-def uniforms(n: int) -> Floats:
-    """Uniform numbers in (0, 1) from the one source of bits."""
-    return ((entropy.public_words(n) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-
-
 def _drawn(law: Floats, n: int) -> NDArray[np.int64]:
-    return np.minimum(np.searchsorted(law, uniforms(n), side="right"), law.size - 1)
+    return np.minimum(np.searchsorted(law, entropy.public_uniforms(n), side="right"), law.size - 1)
 
 
 def _drawn_in_rows(laws: Floats, row: NDArray[np.int64]) -> NDArray[np.int64]:
     """One draw for each entry of ``row``, from the law of that row."""
     # All laws one after the other, each shifted by its number, are one long increasing list.
     shifted = (np.minimum(laws, 1.0) + np.arange(laws.shape[0])[:, None]).ravel()
-    place = np.searchsorted(shifted, row + uniforms(row.size), side="right") - row * laws.shape[1]
+    place = np.searchsorted(shifted, row + entropy.public_uniforms(row.size), side="right") - row * laws.shape[1]
     return np.clip(place, 0, laws.shape[1] - 1)
 
 
@@ -312,4 +297,4 @@ def _poisson(mean: float, n: int) -> NDArray[np.int64]:
     """Poisson numbers by their distribution function."""
     from scipy.special import pdtr
 
-    return np.searchsorted(pdtr(np.arange(40), mean), uniforms(n), side="right").astype(np.int64)
+    return np.searchsorted(pdtr(np.arange(40), mean), entropy.public_uniforms(n), side="right").astype(np.int64)

@@ -21,13 +21,12 @@ from discreet.common.arguments import require_whole
 from discreet.data.ids import Codes, IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
+from discreet.privacy import entropy
 from discreet.privacy.budget import Budget, as_share
-from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_positive
-from discreet.tagging.ptr_s import uniforms
 from discreet.tagging.sums import TAG_VALUE, resource_counts, tag_counts, unit_counts
-from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, set_numbers
+from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod
 
 __all__ = ["PTRT", "PublicPosts", "ResourceLists", "fill_posts"]
 
@@ -96,7 +95,7 @@ class PTRT(TagMethod):
     false_tags: Rational = "1/2"
 
     def __post_init__(self) -> None:
-        set_numbers(self, "popularity_share", "false_tags")
+        self._set_exact("popularity_share", "false_tags")
         as_share(self.popularity_share, "popularity_share")
         as_positive(self.false_tags, "false_tags")
         require_whole(self.head, "head")
@@ -116,10 +115,10 @@ class PTRT(TagMethod):
         return Budget(self.epsilon, self.delta, TAG_VALUE)
 
     @property
-    def _mechanisms(self) -> tuple[AdditiveMechanism, AdditiveMechanism]:
+    def _parts(self) -> tuple[Budget, Budget]:
         """For the counts of tags, and for those of resources × tags."""
         first = as_share(self.popularity_share, "popularity_share")
-        return self._budget.part(first).for_sums(), self._budget.part(1 - first).for_sums()
+        return self._budget.part(first), self._budget.part(1 - first)
 
     def _least_counts(self, size: int) -> NDArray[np.int64]:
         """From which count on a tag is given to a resource: for the most frequent tag, for the second, and so on.
@@ -128,22 +127,20 @@ class PTRT(TagMethod):
         often as ``false_tags`` says: a frequent tag is more likely, and needs less evidence. Public. Resources with
         fewer posts than the last of these counts are left out: there noise would be more than what they have.
         """
-        _, table = self._mechanisms
+        _, table = self._parts
         rank = np.arange(1, size + 1)
         chance = np.minimum(float(as_positive(self.false_tags)) / (1 / rank).sum() / rank, 0.5)
         return np.array([table.interval(NO_COUNTS, 1 - 2 * p) for p in chance], dtype=np.int64).clip(1)
 
     def _plan(self, public: PublicPosts) -> Plan:
-        first, table = self._mechanisms
-        first.check(NO_COUNTS)
-        table.check(NO_COUNTS)
+        first, table = self._parts
         least = self._least_counts(min(self.head, len(public.tags)))
         rows = public.with_posts(least.max(initial=1)).size
         if rows * least.size > MOST_CELLS:
             raise UsageError(f"{rows:,} resources × {self.head:,} tags are too many counts.", remedy="Lower head.")
         expected: dict[str, Any] = {
-            "popularity_noise_sd": first.standard_deviation(NO_COUNTS),
-            "link_noise_sd": table.standard_deviation(NO_COUNTS),
+            "popularity_noise_sd": first.deviation(NO_COUNTS),
+            "link_noise_sd": table.deviation(NO_COUNTS),
             "link_thresholds": [int(least[0]), int(least[-1])] if least.size else [],
             "resources_with_tags": rows,
         }
@@ -169,12 +166,12 @@ class PTRT(TagMethod):
 
     def _rounds(self, plan: Plan) -> Rounds:
         public: PublicPosts = plan.public
-        first, table = self._mechanisms
-        popular = yield Round(tag_counts, first)
+        first, table = self._parts
+        popular = yield Round(tag_counts, first.for_sums())
         head = np.argsort(-popular, kind="stable")[: self.head]
         least = self._least_counts(head.size)
         rows = public.with_posts(least.max(initial=1))
-        counts = yield Round(lambda data: resource_counts(data, rows, head), table)
+        counts = yield Round(lambda data: resource_counts(data, rows, head), table.for_sums())
         lists = ResourceLists.of(
             counts.reshape(rows.size, head.size), rows, head, least=least, most=self.most_tags, posts=public.posts
         )
@@ -280,6 +277,6 @@ def fill_posts(public: PublicPosts, lists: ResourceLists) -> tuple[Whole, Whole]
     starts = np.searchsorted(lists.resource, np.arange(n_resources + 1))
     before = np.append(0.0, running)[starts[:-1]]
     line = lists.resource + np.minimum(running - before[lists.resource], 1.0)
-    found = np.searchsorted(line, public.resource + uniforms(public.resource.size), side="right")
+    found = np.searchsorted(line, public.resource + entropy.public_uniforms(public.resource.size), side="right")
     place = np.flatnonzero(found < starts[public.resource + 1])
     return place, lists.tag[found[place]]

@@ -22,12 +22,13 @@ from discreet.privacy.gram import BoundedGram
 from discreet.privacy.units import Unit
 
 __all__ = [
+    "ASSIGNMENT",
     "BITS",
     "SIZES",
     "TAG_VALUE",
+    "USER",
     "LinkTable",
     "Order",
-    "TagTopics",
     "best",
     "bounded",
     "holdings",
@@ -38,10 +39,13 @@ __all__ = [
     "size_counts",
     "tag_counts",
     "tag_gram",
+    "topic_steps",
     "type_counts",
     "unit_counts",
 ]
 
+
+Whole = NDArray[np.int64]
 
 BITS = 20
 """Weights are whole numbers of 2^−20."""
@@ -52,8 +56,8 @@ CELLS_AT_ONCE = 2**22
 Order = Literal[1, 2]
 """The norm that bounds the contribution of one user: 2 for normal noise, 1 for Laplace noise."""
 
-TAG_VALUE = Unit("record", "value")
-"""One tag may be any other: one count falls by 1 and another one rises by 1."""
+USER, ASSIGNMENT, TAG_VALUE = Unit("user"), Unit("record"), Unit("record", "value")
+"""One user; one triple; the value of one tag, which may be any other: one count falls by 1 and another rises by 1."""
 
 TOPIC_STEPS = 64
 """Probabilities of topics are whole numbers of 1/64."""
@@ -67,7 +71,7 @@ SIZES = 13
 """Users are counted by the number of their triples: 1, 2–3, 4–7 … and from 2¹² on."""
 
 
-def bounded(values: NDArray[np.int64], *, order: int, caps: tuple[str, ...], size: int | None = None) -> BoundedSums:
+def bounded(values: Whole, *, order: int, caps: tuple[str, ...], size: int | None = None) -> BoundedSums:
     """Sums of contributions without negative entries; that of a user has an L1 or L2 norm of at most 1.
 
     ``values`` may be a part of the ``size`` sums that the bounds are about.
@@ -81,7 +85,7 @@ def bounded(values: NDArray[np.int64], *, order: int, caps: tuple[str, ...], siz
         l2_squared=Fraction(4**BITS),
         linf=Fraction(2**BITS),
         nonnegative=True,
-        unit=Unit("user"),
+        unit=USER,
         caps=caps,
     )
 
@@ -100,10 +104,10 @@ def unit_counts(values: NDArray[np.integer], unit: Unit) -> BoundedSums:
     )
 
 
-def length_weights(counts: NDArray[np.int64], order: int, share: Fraction = Fraction(1)) -> NDArray[np.int64]:
-    """For each user the weight of one of n equal entries that together make up a share of length 1, rounded down.
+def length_weights(sums: Whole, order: int, share: Fraction = Fraction(1), bits: int = BITS) -> Whole:
+    """For each user the weight of one unit, where a user has s units (squared ones with order 2), rounded down.
 
-    With order 2 that is ⌊2^b·√(share/n)⌋, so that n·w² ≤ share·4^b; with order 1 ⌊2^b·share/n⌋, so that n·w ≤
+    With order 2 that is ⌊2^b·√(share/s)⌋, so that s·w² ≤ share·4^b; with order 1 ⌊2^b·share/s⌋, so that s·w ≤
     share·2^b. Parts have a length of at most 2^b together if their shares add up to 1.
 
     Examples
@@ -113,16 +117,12 @@ def length_weights(counts: NDArray[np.int64], order: int, share: Fraction = Frac
     >>> length_weights(np.array([1, 4]), 1) / 2**20
     array([1.  , 0.25])
     """
-    distinct, inverse = np.unique(counts, return_inverse=True)
-    each = [max(int(n), 1) for n in distinct]
-    if order == 2:
-        weights = [math.isqrt(math.floor(share * 4**BITS / n)) for n in each]
-    else:
-        weights = [math.floor(share * 2**BITS / n) for n in each]
-    return np.array(weights, dtype=np.int64)[inverse]
+    distinct, inverse = np.unique(sums, return_inverse=True)
+    each = [share * 2 ** (order * bits) / max(int(s), 1) for s in distinct]
+    return np.array([math.isqrt(int(x)) if order == 2 else int(x) for x in each], dtype=np.int64)[inverse]
 
 
-def holdings(user: Codes, key: Codes, n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def holdings(user: Codes, key: Codes, n_keys: int) -> tuple[Whole, Whole]:
     """Who holds which key, each pair once, sorted: users and keys."""
     pairs = np.sort(user.astype(np.int64) * max(n_keys, 1) + key)
     pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if pairs.size else pairs
@@ -148,7 +148,7 @@ def popularity(data: TagAssignments, order: int, *, resources: bool = False) -> 
     )
 
 
-def tag_gram(data: TagAssignments, head: NDArray[np.int64], order: int) -> BoundedGram:
+def tag_gram(data: TagAssignments, head: Whole, order: int) -> BoundedGram:
     """Σ_u w_u·x xᵀ, x the tags of the head that user u uses: which tags go together, each user of length at most 1.
 
     With n such tags the matrix of a user has n² entries w. w = ⌊2^b/n⌋ bounds the Frobenius norm by 2^b, and ⌊2^b/n²⌋
@@ -156,8 +156,7 @@ def tag_gram(data: TagAssignments, head: NDArray[np.int64], order: int) -> Bound
     """
     from scipy.sparse import csr_array
 
-    place = np.full(data.n_tags, -1, dtype=np.int64)
-    place[head] = np.arange(head.size)
+    place = _places(head, data.n_tags)
     known = place[data.tag] >= 0
     user, tag = holdings(data.user[known], place[data.tag[known]].astype(np.int32), head.size)
     weights = [2**BITS // n ** (3 - order) for n in range(1, head.size + 1)]
@@ -170,27 +169,20 @@ def tag_gram(data: TagAssignments, head: NDArray[np.int64], order: int) -> Bound
         weights,
         largest=1,
         step=Fraction(1, 2**BITS),
-        unit=Unit("user"),
+        unit=USER,
         caps=("each user's pairs of tags were scaled to a length of 1",),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class LinkTable:
-    """Which sums a table of links consists of.
+    """Which sums a table of links consists of: rows for public or released resources, a column for each tag.
 
-    Parameters
-    ----------
-    resources
-        Codes of the resources that have a row; public or released.
-    n_tags
-        How many columns there are.
-    order
-        The norm that bounds the triples of one user, which then have a length of at most 1 together. None to count
-        every triple in full, for guarantees about one assignment.
+    ``order`` is the norm that bounds the triples of one user, which then have a length of at most 1 together. None
+    counts every triple in full, for guarantees about one assignment.
     """
 
-    resources: NDArray[np.int64]
+    resources: Whole
     n_tags: int
     order: int | None
 
@@ -199,7 +191,7 @@ class LinkTable:
         """The bounds of the whole table, without values."""
         nothing = np.empty(0, dtype=np.int64)
         if self.order is None:
-            return unit_counts(nothing, Unit("record"))
+            return unit_counts(nothing, ASSIGNMENT)
         return bounded(
             nothing,
             order=self.order,
@@ -215,9 +207,7 @@ class LinkTable:
 
     def sums(self, data: TagAssignments, first: int, last: int) -> BoundedSums:
         """The cells of some rows, one row after the other."""
-        place = np.full(data.n_resources, -1, dtype=np.int64)
-        place[self.resources] = np.arange(self.resources.size)
-        row = place[data.resource]
+        row = _places(self.resources, data.n_resources)[data.resource]
         weight = np.ones(len(data), dtype=np.int64)
         if self.order is not None:
             # A user's weight follows from all of the table, whichever rows are summed here.
@@ -228,7 +218,7 @@ class LinkTable:
         return replace(self.bounds, values=sums.astype(np.int64))
 
 
-def best(values: NDArray[np.number], many: int) -> NDArray[np.int64]:
+def best(values: NDArray[np.number], many: int) -> Whole:
     """Codes of the ``many`` largest released values, in the order of the codes."""
     return np.sort(np.argsort(-values, kind="stable")[:many])
 
@@ -238,71 +228,43 @@ def tag_counts(data: TagAssignments) -> BoundedSums:
     return unit_counts(np.bincount(data.tag, minlength=data.n_tags), TAG_VALUE)
 
 
-def resource_counts(data: TagAssignments, resources: NDArray[np.int64], head: NDArray[np.int64]) -> BoundedSums:
+def resource_counts(data: TagAssignments, resources: Whole, head: Whole) -> BoundedSums:
     """How often each tag of the head is given to each of these resources, resources × head in one row.
 
     Which resources have a row is public; the head was released.
     """
-    row = np.full(data.n_resources, -1, dtype=np.int64)
-    row[resources] = np.arange(resources.size)
-    column = np.full(data.n_tags, -1, dtype=np.int64)
-    column[head] = np.arange(head.size)
-    cell = row[data.resource] * head.size + column[data.tag]
-    counted = (row[data.resource] >= 0) & (column[data.tag] >= 0)
-    return unit_counts(np.bincount(cell[counted], minlength=resources.size * head.size), TAG_VALUE)
+    row, column = _places(resources, data.n_resources)[data.resource], _places(head, data.n_tags)[data.tag]
+    counted = (row >= 0) & (column >= 0)
+    cell = row[counted] * head.size + column[counted]
+    return unit_counts(np.bincount(cell, minlength=resources.size * head.size), TAG_VALUE)
 
 
-@dataclass(frozen=True, eq=False)
-class TagTopics:
-    """How much each tag of the vocabulary is about each topic, in whole numbers of 1/64 that add up to 64 at most.
+def topic_steps(topic_given_tag: NDArray[np.float64], head: Whole, n_tags: int) -> Whole:
+    """How much each tag is about each topic, tags × topics, in whole numbers of 1/64 that add up to 64 at most.
 
     A function of released values. All tags outside of the head make up the last topic.
     """
-
-    steps: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, topic_given_tag: NDArray[np.float64], head: NDArray[np.int64], n_tags: int) -> TagTopics:
-        n_topics = topic_given_tag.shape[1]
-        steps = np.zeros((n_tags, n_topics + 1), dtype=np.int64)
-        steps[:, n_topics] = TOPIC_STEPS
-        steps[head] = 0
-        steps[head, :n_topics] = np.floor(topic_given_tag * TOPIC_STEPS).astype(np.int64)
-        return cls(steps)
-
-    @property
-    def n_topics(self) -> int:
-        return self.steps.shape[1]
+    n_topics = topic_given_tag.shape[1]
+    steps = np.zeros((n_tags, n_topics + 1), dtype=np.int64)
+    steps[:, n_topics] = TOPIC_STEPS
+    steps[head] = 0
+    steps[head, :n_topics] = np.floor(topic_given_tag * TOPIC_STEPS).astype(np.int64)
+    return steps
 
 
-def resource_topics(data: TagAssignments, topics: TagTopics, order: int) -> BoundedSums:
+def resource_topics(data: TagAssignments, topics: Whole, order: int) -> BoundedSums:
     """For each resource how much of what users gave it is about each topic; a user has length 1 at most.
 
     A post adds the topics of its tags, y. With s = Σ ‖y‖² over a user's posts every entry is multiplied by 2^b/√s, with
     s = Σ ‖y‖₁ by 2^b/s, in whole numbers and rounded down: the length is 2^b at most.
     """
     posts = data.posts
-    sizes = np.diff(posts.starts)
-    post = np.repeat(np.arange(len(posts)), sizes)
-    y = np.stack(
-        [
-            np.bincount(post, weights=topics.steps[data.tag, z], minlength=len(posts)).astype(np.int64)
-            for z in range(topics.n_topics)
-        ],
-        axis=1,
-    )
+    post = np.repeat(np.arange(len(posts)), np.diff(posts.starts))
+    y = _by_column(post, topics[data.tag], len(posts))
     # With Σ y ≤ 64·2³¹ over all triples that a table holds, Σ y² stays below 2⁵⁷: no sum can overflow.
     y = np.minimum(y, MOST_IN_A_POST)
-    weight = _lengths(_by_user(posts.user, (y**order).sum(axis=1), data.n_users), order)
-    values = np.stack(
-        [
-            np.bincount(
-                posts.resource, weights=(weight[posts.user] * y[:, z]) >> FINER_BITS, minlength=data.n_resources
-            )
-            for z in range(topics.n_topics)
-        ],
-        axis=1,
-    ).astype(np.int64)
+    weight = length_weights(_by_user(posts.user, (y**order).sum(axis=1), data.n_users), order, bits=BITS + FINER_BITS)
+    values = _by_column(posts.resource, (weight[posts.user][:, None] * y) >> FINER_BITS, data.n_resources)
     return bounded(values, order=order, caps=("each user's resources by topic were scaled to a length of 1",))
 
 
@@ -310,30 +272,29 @@ def size_counts(data: TagAssignments) -> BoundedSums:
     """Numbers of users by how many triples they have, in powers of two."""
     triples = np.diff(data.user_starts)
     bins = np.array([min(int(n).bit_length() - 1, SIZES - 1) for n in triples[triples > 0]], dtype=np.int64)
-    return unit_counts(np.bincount(bins, minlength=SIZES), Unit("user"))
+    return unit_counts(np.bincount(bins, minlength=SIZES), USER)
 
 
-def type_counts(data: TagAssignments, topics: TagTopics) -> BoundedSums:
+def type_counts(data: TagAssignments, topics: Whole) -> BoundedSums:
     """Numbers of users by the topic that most of their triples are about; of equals the first."""
-    about = np.stack(
-        [
-            np.bincount(data.user, weights=topics.steps[data.tag, z], minlength=data.n_users).astype(np.int64)
-            for z in range(topics.n_topics)
-        ],
-        axis=1,
-    )
-    return unit_counts(np.bincount(about.argmax(axis=1), minlength=topics.n_topics), Unit("user"))
+    about = _by_column(data.user, topics[data.tag], data.n_users)
+    return unit_counts(np.bincount(about.argmax(axis=1), minlength=topics.shape[1]), USER)
 
 
-def _by_user(user: NDArray[np.int32], values: NDArray[np.int64], n_users: int) -> NDArray[np.int64]:
+def _places(codes: Whole, size: int) -> Whole:
+    """The place of each of ``size`` codes in a list of some of them; −1 for one that is not in it."""
+    place = np.full(size, -1, dtype=np.int64)
+    place[codes] = np.arange(codes.size)
+    return place
+
+
+def _by_column(group: NDArray[np.integer], values: Whole, n_groups: int) -> Whole:
+    """Sums of whole numbers by group, column by column; below 2⁵³ they are exact."""
+    columns = [np.bincount(group, weights=column, minlength=n_groups) for column in values.T]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _by_user(user: NDArray[np.int32], values: Whole, n_users: int) -> Whole:
     """Sums of whole numbers by user, exact in 64 bits: posts stand sorted by user."""
     running = np.concatenate([[0], np.cumsum(values)])
     return np.diff(running[np.searchsorted(user, np.arange(n_users + 1))])
-
-
-def _lengths(sums: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """⌊√(4^c/s)⌋ or ⌊2^c/s⌋ for each user, c = b + 10: ten bits more than are kept."""
-    distinct, inverse = np.unique(sums, return_inverse=True)
-    each, bits = [max(int(s), 1) for s in distinct], BITS + FINER_BITS
-    found = [math.isqrt(4**bits // s) if order == 2 else 2**bits // s for s in each]
-    return np.array(found, dtype=np.int64)[inverse]

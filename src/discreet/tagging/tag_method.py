@@ -9,8 +9,9 @@ import polars as pl
 from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, Remedy, UsageError
+from discreet.privacy.budget import Budget
 from discreet.privacy.method import Method
-from discreet.privacy.numbers import as_fraction, as_positive, as_probability
+from discreet.privacy.numbers import Rational, as_fraction
 
 __all__ = [
     "ASSIGNMENTS",
@@ -19,7 +20,6 @@ __all__ = [
     "TagMethod",
     "require_assignments",
     "require_plain",
-    "set_numbers",
 ]
 
 ASSIGNMENTS = "tag-assignments"
@@ -43,6 +43,20 @@ class TagMethod(Method):
 
     posts_are_public: ClassVar[bool] = False
 
+    epsilon: Rational
+    delta: Rational = 0
+
+    def _set_exact(self, *shares: str) -> None:
+        """Replace ``epsilon``, ``delta`` and the named settings by exact fractions, whether given as "1/2" or 0.5."""
+        exact = {"epsilon": self._budget.epsilon, "delta": self._budget.delta}
+        exact |= {name: as_fraction(getattr(self, name), name) for name in shares}
+        for name, value in exact.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta)
+
     @property
     def _lists(self) -> tuple[PublicList, ...]:
         """The public lists that the method needs."""
@@ -57,18 +71,6 @@ class TagMethod(Method):
         for which in self._lists:
             _require_list(data, which, self.name)
         return data.emptied()
-
-
-def set_numbers(method: TagMethod, *shares: str) -> None:
-    """Replace ``epsilon``, ``delta`` and the named settings by exact fractions, whether given as "1/2" or 0.5."""
-    given: dict[str, Any] = vars(method)
-    exact = {"epsilon": as_positive(given["epsilon"], "epsilon")}
-    if "delta" in given:
-        exact["delta"] = as_probability(given["delta"])
-    for name in shares:
-        exact[name] = as_fraction(given[name], name)
-    for name, value in exact.items():
-        object.__setattr__(method, name, value)
 
 
 def require_assignments(data: TagAssignments, what: str) -> None:
@@ -91,16 +93,11 @@ def require_plain(ids: IdMap, what: str) -> None:
 
 def _require_list(data: TagAssignments, which: PublicList, what: str) -> None:
     """Refuse data without a public list: the tags or resources that occur may reveal a person."""
+    public, ids = (data.resources_are_public, data.resources)
+    setter, option, command = "with_resources", "--resources", "discreet tags vocabulary --of resources"
     if which == "tags":
-        public, ids, setter, option, command = (
-            *(data.vocabulary_is_public, data.tags),
-            *("with_vocabulary", "--vocabulary", "discreet tags vocabulary"),
-        )
-    else:
-        public, ids, setter, option, command = (
-            *(data.resources_are_public, data.resources),
-            *("with_resources", "--resources", "discreet tags vocabulary --of resources"),
-        )
+        public, ids = (data.vocabulary_is_public, data.tags)
+        setter, option, command = "with_vocabulary", "--vocabulary", "discreet tags vocabulary"
     if not public:
         raise PrivacyError(
             f"{what} needs a public list of {which}; these data only show which {which} occur, and that is secret.",

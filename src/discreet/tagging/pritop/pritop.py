@@ -34,7 +34,7 @@ from discreet.tagging.pritop.rewriting import (
     sparse_rows,
 )
 from discreet.tagging.pritop.topics import Profiles, TopicCounts, pair_topics
-from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, require_plain, set_numbers
+from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, require_plain
 
 __all__ = ["PriTop", "options_of"]
 
@@ -146,7 +146,7 @@ class PriTop(TagMethod):
     inserted_links: Literal["own", "drawn", "none"] = "own"
 
     def __post_init__(self) -> None:
-        set_numbers(self)
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon"))
         if as_positive(self.epsilon) > MOST_EPSILON:
             raise UsageError(f"epsilon must be above 0 and at most {MOST_EPSILON}, got {self.epsilon}.")
         require_whole(self.topics, "topics", most=MOST_TOPICS)

@@ -25,12 +25,11 @@ from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.choosing import Key, id_words, keyed_words
-from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.release import Release
 from discreet.tagging.sums import best, bounded, holdings, length_weights, popularity, tag_gram
-from discreet.tagging.tag_method import PublicList, TagMethod, set_numbers
+from discreet.tagging.tag_method import PublicList, TagMethod
 from discreet.tagging.topics.gram_topics import MOST_TOPICS, Topics, topics_of_gram
 
 __all__ = [
@@ -119,7 +118,7 @@ class PrivateTopics(TagMethod):
     alpha: Rational = "1/2"
 
     def __post_init__(self) -> None:
-        set_numbers(self, "popularity_share", "alpha")
+        self._set_exact("popularity_share", "alpha")
         require_choice(self.method, "method", get_args(TopicMethod))
         for name in ("topics", "iterations", "head"):
             require_whole(getattr(self, name), name, most=10_000)
@@ -131,33 +130,26 @@ class PrivateTopics(TagMethod):
         return ("tags",)
 
     @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
+    def _round(self) -> Budget:
+        """For one round."""
+        return self._budget.part(Fraction(1, self.iterations))
 
     @property
-    def _round(self) -> AdditiveMechanism:
-        """The noise of one round."""
-        return self._budget.part(Fraction(1, self.iterations)).for_sums()
-
-    @property
-    def _gram_mechanisms(self) -> tuple[AdditiveMechanism, AdditiveMechanism]:
+    def _gram_parts(self) -> tuple[Budget, Budget]:
         """For the popularity of tags, and for the matrix of those that go together."""
         first = as_share(self.popularity_share, "popularity_share")
-        return self._budget.part(first).for_sums(), self._budget.part(1 - first).for_sums()
+        return self._budget.part(first), self._budget.part(1 - first)
 
     def _plan(self, public: TagAssignments) -> Plan:
         gram = self.method == "gram"
         if gram:
-            first, second = self._gram_mechanisms
+            first, second = self._gram_parts
             sums, matrix = popularity(public, self._budget.norm), tag_gram(public, np.arange(1), self._budget.norm)
-            first.check(sums)
-            second.check(matrix)
             caps = (*sums.caps, *matrix.caps)
-            noise = {"popularity": first.standard_deviation(sums), "gram": second.spectral_deviation(matrix)}
+            noise = {"popularity": first.deviation(sums), "gram": second.deviation(matrix)}
         else:
             table = topic_sums(UserTags.of(public, self._budget.norm), np.zeros((self.topics, 0)))
-            self._round.check(table)
-            caps, noise = table.caps, {"table": self._round.standard_deviation(table)}
+            caps, noise = table.caps, {"table": self._round.deviation(table)}
         how = "tags that go together" if gram else f"tags and topics in {self.iterations} rounds"
         return Plan(
             loss=self._budget.loss,
@@ -175,10 +167,10 @@ class PrivateTopics(TagMethod):
         return {"topics": topics.tag_given_topic, "shares": topics.share, "tags": tags}
 
     def _of_gram(self, plan: Plan) -> Found:
-        (first, second), norm = self._gram_mechanisms, self._budget.norm
-        popular = yield Round(lambda data: popularity(data, norm), first)
+        (first, second), norm = self._gram_parts, self._budget.norm
+        popular = yield Round(lambda data: popularity(data, norm), first.for_sums())
         head = best(popular, self.head)
-        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), second)
+        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), second.for_sums())
         return topics_of_gram(matrix, plan.expected["gram_noise_sd"], most_topics=self.topics), head
 
     def _of_tables(self, plan: Plan) -> Found:
@@ -194,7 +186,7 @@ class PrivateTopics(TagMethod):
 
         for _ in range(self.iterations):
             keys.append(entropy.bounding_key())
-            noisy = (yield Round(table_sums, self._round)).reshape(self.topics, -1) * step
+            noisy = (yield Round(table_sums, self._round.for_sums())).reshape(self.topics, -1) * step
             tables.append(np.maximum(noisy, 0) + FLATTENING)
         return Topics.of_weights(tables[-1].T), np.arange(plan.public.n_tags)
 
