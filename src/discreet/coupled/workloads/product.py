@@ -189,11 +189,10 @@ class ProductWorkload(Workload):
 
     def on_asked_attributes(self) -> ProductWorkload:
         """The same queries on the attributes that any of them asks of, or on the first one."""
-        asked = self._index.any(axis=0)
-        asked[0] |= not asked.any()
-        if asked.all():
+        asked = np.flatnonzero((self._index != 0).sum(axis=0))
+        names = [name for axis, name in enumerate(self.domains) if axis in asked] or [*self.domains][:1]
+        if len(names) == len(self.domains):
             return self
-        names = [name for name, is_asked in zip(self.domains, asked, strict=True) if is_asked]
         return ProductWorkload({name: self.domains[name] for name in names}, list(self))
 
     def weights_by_attribute(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]:

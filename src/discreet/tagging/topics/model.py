@@ -298,7 +298,7 @@ class TopicModel:
         return float(coherence(self.topic_words_, *self._documents, n=n).mean())
 
 
-def _shares(weights: Floats) -> Floats:
+def _shares(weights: NDArray[Any]) -> Floats:
     """Rows that sum to one."""
     return weights / weights.sum(axis=1, keepdims=True)
 
