@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 SKIPPED = {"__init__", "__main__", "unpack"}
-BY_NAME = {"third_party"}
-"""Installs other libraries: it is run when it is named."""
+BY_NAME = {"third_party", "papers"}
+"""Run when they are named: the first installs other libraries, the second needs a folder of datasets."""
 
 
 def main() -> int:

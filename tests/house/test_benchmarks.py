@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from benchmarks import papers
 from benchmarks.audit import systems
 
 from discreet.models.registry import names
+from discreet.studies import STUDIES
 
 
 def test_every_system_of_the_audit_can_be_made() -> None:
     made = {name: make() for name, (_, make) in systems().items()}
     assert {*names("recommender"), *names("counts"), *names("tags"), *names("answers")} <= set(made)
+
+
+def test_papers_finds_the_studies_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films" / "u.data").write_text("1\t7\t5\t881250949\n")
+    (tmp_path / "nltcs.csv").write_text("0,1,0\n")
+    (tmp_path / "notes.md").write_text("not a dataset")
+    assert papers.main(["--root", str(tmp_path), "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[2:5:2] for line in listed] == [
+        *([study, str(tmp_path / "films")] for study in papers.RATINGS),
+        ["cim", str(tmp_path / "nltcs.csv")],
+    ]
+
+
+def test_papers_names_every_study() -> None:
+    assert set(papers.FIGURES) == set(STUDIES)
+    assert {study for studies in papers.STUDIES.values() for study in studies} == set(STUDIES)
+
+
+def test_papers_refuses_a_folder_without_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert papers.main(["--root", str(tmp_path)]) == 1
+    assert papers.main(["--root", str(tmp_path / "nowhere")]) == 2
+    assert papers.main(["--root", str(tmp_path), "--only", "nothing"]) == 2
+    assert "no such study" in capsys.readouterr().err
