@@ -28,8 +28,7 @@ from discreet.counting.contexts import context_of
 from discreet.counting.stream_folder import STREAM
 from discreet.coupled import queries_from_json
 from discreet.data import Interactions, RatingScale, synthetic
-from discreet.data.readers import detect, read, write
-from discreet.data.readers.writing import kind_of_file
+from discreet.data.readers import detect, kind_of_file, read, write
 from discreet.factors import Popularity
 from discreet.models.recommender import load_model
 from discreet.neighbors import KNN, PrivateItemKNN

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from discreet.data import Interactions, Table, TagAssignments, splits, synthetic
-from discreet.data.calendar import WEEKDAYS
 from discreet.data.synthetic.city import HABIT
 from discreet.data.synthetic.names import GENRES
+from discreet.data.values import WEEKDAYS
 from discreet.errors import UsageError
 
 

@@ -175,7 +175,7 @@ def split(
 
 def _check_target(out: Path, *, overwrite: bool, sources: tuple[Path | None, ...] = ()) -> None:
     """Refuse what may not be replaced before minutes are spent on reading."""
-    from discreet.data.readers.writing import kind_of_file
+    from discreet.data.readers import kind_of_file
 
     place_for(out, kind_of_file(out), overwrite=overwrite, sources=sources, spends=False)
 

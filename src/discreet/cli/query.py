@@ -25,7 +25,7 @@ from discreet.cli.reading import DataPath, TableReading
 from discreet.cli.settings import Settings, settings_of
 from discreet.cli.spending import Spending, saved
 from discreet.common.plain_json import parse_json
-from discreet.data.readers.writing import kind_of_file
+from discreet.data.readers import kind_of_file
 from discreet.errors import DiscreetError, ReleaseError, UsageError
 from discreet.privacy.folders import RELEASE
 

@@ -20,9 +20,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.calendar import HOURS, WEEKDAYS, hour_of, weekday_of
 from discreet.data.interactions import Interactions
-from discreet.data.values import TYPES, ValueType, number_in, parsed, spelled, spelled_column, truth_in
+from discreet.data.values import (
+    HOURS,
+    TYPES,
+    WEEKDAYS,
+    ValueType,
+    hour_of,
+    number_in,
+    parsed,
+    spelled,
+    spelled_column,
+    truth_in,
+    weekday_of,
+)
 from discreet.errors import UsageError
 
 __all__ = ["TYPES_OF_TABLE", "Context", "context_of", "contexts_of"]

@@ -16,12 +16,12 @@ import polars as pl
 
 from discreet.common.foreign import foreign_errors
 from discreet.counting.stream_folder import read_state, table_as_bytes, table_of_bytes, write_state
+from discreet.data.catalogs import side_table
 from discreet.data.fingerprints import read_from_stream
 from discreet.data.id_forms import IdKinds
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
-from discreet.data.side_tables import side_table
 from discreet.data.values import spelled_column
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.privacy import entropy

@@ -6,8 +6,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.readers import read
 from discreet.data.scales import RatingScale
 from discreet.data.tables import Table
-from discreet.data.tag_rules import TagRule
-from discreet.data.tags import TagAssignments
+from discreet.data.tags import TagAssignments, TagRule
 
 __all__ = [
     "CategoricalDomain",

@@ -1,4 +1,4 @@
-"""Items in the codes of a public catalog, and public lists of tags and resources.
+"""Items in the codes of a public catalog, tables of items and users, and public lists of tags and resources.
 
 The type of a column of ids follows from everybody's records: one text among a million numbers makes all of it text.
 So ids are compared with a public list one by one, each in the type of the list.
@@ -14,15 +14,24 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
 from discreet.data.fingerprints import cut_from
+from discreet.data.frames import as_frame
 from discreet.data.id_forms import IdKind, coded, recognized, written
 from discreet.data.ids import Codes, IdMap, compact
-from discreet.data.side_tables import aligned, side_table
 from discreet.errors import DataError, Remedy, UsageError
 
 if TYPE_CHECKING:
     from discreet.data.interactions import Interactions
 
-__all__ = ["Outside", "coded_items", "public_list", "recoded", "recoded_catalog", "retyped_items"]
+__all__ = [
+    "Outside",
+    "aligned",
+    "coded_items",
+    "public_list",
+    "recoded",
+    "recoded_catalog",
+    "retyped_items",
+    "side_table",
+]
 
 Outside = Literal["error", "drop"]
 """What happens to a record of an id that is not on the public list."""
@@ -35,11 +44,8 @@ def coded_items(column: pl.Series, kind: IdKind | None, catalog: IdMap | None) -
     """The items and the code of each row; a DataError at a row of an item that is not in the catalog."""
     if catalog is None:
         return coded(column, kind, what="item")
-    if kind is None:
-        codes = catalog.encode(column, unknown="mark")
-    else:
-        seen, places = coded(column, kind, what="item")
-        codes = catalog.encode(seen.series, unknown="mark")[places]
+    seen, places = coded(column, kind, what="item")
+    codes = catalog.encode(seen.series, unknown="mark")[places]
     if codes.size and codes.min() < 0:
         row = int(np.argmax(codes < 0))
         raise DataError(
@@ -156,3 +162,46 @@ def _refuse_merging(old: IdMap, new: IdMap, seen: NDArray[np.integer[Any]], code
             value=both[0],
             remedy=Remedy("Write them alike, or choose outside='drop'.", cli="Write them alike."),
         )
+
+
+# Tables of items or users, in the order of the codes
+
+
+def side_table(
+    given: Any, column: str, *, what: str, kind: IdKind | None = None
+) -> tuple[IdMap | None, pl.DataFrame | None]:
+    """The ids of a table of items or users, in the declared type if there is one, and the table in their order."""
+    if given is None:
+        return None, None
+    if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
+        given = IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what)
+    if isinstance(given, IdMap):
+        return coded(given.series, kind, what=what)[0] if kind else given, None
+    frame = as_frame(given, [column], ids=(column,))
+    if column not in frame.columns:
+        raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
+    ids = coded(frame[column], kind, what=what)[0]
+    return ids, aligned(frame, column, ids, kind=kind)
+
+
+def aligned(frame: pl.DataFrame, column: str, ids: IdMap, *, kind: IdKind | None = None) -> pl.DataFrame:
+    """The table with one row for each id, in code order; rows of other ids are left out, missing rows are null."""
+    if column not in frame.columns:
+        raise DataError(f"the table of {ids.what}s has no column {column!r}.", column=column)
+    named, rows = coded(frame[column], kind, what=ids.what)
+    codes = ids.encode(named.series, unknown="mark")[rows]
+    row_of = np.full(len(ids), -1, dtype=np.int64)
+    row_of[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
+    known = int((codes >= 0).sum())
+    if known != int((row_of >= 0).sum()):
+        values, counts = np.unique(codes[codes >= 0], return_counts=True)
+        raise DataError(
+            f"the table of {ids.what}s has {ids.decode([values[np.argmax(counts)]])[0]!r} more than once.",
+            column=column,
+        )
+    index = pl.Series(np.where(row_of < 0, 0, row_of))
+    table = frame.drop(column)[index] if known else frame.drop(column).clear(len(ids))
+    present = pl.Series(row_of >= 0)
+    if known and not present.all():
+        table = table.select(pl.when(present).then(pl.col(name)).alias(name) for name in table.columns)
+    return table

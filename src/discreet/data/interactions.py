@@ -11,15 +11,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
-from discreet.data.catalogs import coded_items, recoded_catalog, retyped_items
-from discreet.data.dataset import UserRecords, check_size, frozen
-from discreet.data.duplicates import SEVERAL_RECORDS, Duplicates, latest_of_each, repeated_records
+from discreet.data.catalogs import aligned, coded_items, recoded_catalog, retyped_items, side_table
+from discreet.data.dataset import (
+    SEVERAL_RECORDS,
+    Duplicates,
+    UserRecords,
+    check_size,
+    frozen,
+    latest_of_each,
+    repeated_records,
+)
 from discreet.data.fingerprints import LATEST, Cut, HashedColumns, cut_from
 from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, typed_columns
 from discreet.data.id_forms import IdKind, IdKinds, coded, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact, taken
 from discreet.data.scales import RatingScale, check_ratings
-from discreet.data.side_tables import aligned, side_table
 from discreet.errors import DataError, Remedy, UsageError
 
 if TYPE_CHECKING:

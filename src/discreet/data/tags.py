@@ -1,4 +1,4 @@
-"""Triples of users, resources and tags."""
+"""Triples of users, resources and tags, and public rules that clean tags."""
 
 from __future__ import annotations
 
@@ -16,15 +16,87 @@ from discreet.data.fingerprints import Cut, HashedColumns, cut_from, marks_of
 from discreet.data.frames import as_frame, as_mask, require_columns
 from discreet.data.id_forms import IdKinds, coded, id_as_text, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact
-from discreet.data.tag_rules import Cleaning, TagRule
 from discreet.errors import Remedy, UsageError
 
-__all__ = ["Posts", "TagAssignments"]
+__all__ = ["SYSTEM_TAGS", "Cleaning", "Posts", "TagAssignments", "TagRule"]
+
+SYSTEM_TAGS = frozenset({"imported", "public", "no-tag", "unfiled", "jabref:noKeywordAssigned"})
+"""Tags that bookmarking sites and import tools add."""
 
 NAME_COLUMNS = Remedy(
     "Name the columns with user=, resource=, tag=.",
     cli="Name the columns: --column user=… --column resource=… --column tag=….",
 )
+
+
+@dataclass(frozen=True)
+class TagRule:
+    """A public rule that rewrites or drops each tag by itself.
+
+    Parameters
+    ----------
+    lower
+        Whether ``Python`` and ``python`` are the same tag.
+    strip
+        Whether to strip blanks around a tag.
+    drop
+        Tags to drop; compared after the two steps above, and without regard to case when ``lower`` is set.
+    drop_prefixes
+        Beginnings of tags to drop, compared in the same way.
+
+    Privacy
+    -------
+    The rule maps one triple to one triple or none, in the same way for everybody. Datasets that differ in one user or
+    one triple, present or absent, still do after cleaning, so guarantees for these units carry over to the raw triples.
+    They do not where the unit is the value of a tag, or where a user is replaced: a triple may be dropped, or become
+    equal to another one, because of its tag.
+
+    Examples
+    --------
+    >>> rule = TagRule()
+    >>> rule(" Python "), rule("imported"), rule("system:unfiled")
+    ('python', None, None)
+    """
+
+    lower: bool = True
+    strip: bool = True
+    drop: frozenset[str] = SYSTEM_TAGS
+    drop_prefixes: tuple[str, ...] = ("system:", "sys:", "for:")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.drop, str) or isinstance(self.drop_prefixes, str):
+            raise UsageError("drop and drop_prefixes are collections of text.", remedy='Write ("system:",).')
+        object.__setattr__(self, "drop", frozenset(map(self._folded, self.drop)))
+        object.__setattr__(self, "drop_prefixes", tuple(map(self._folded, self.drop_prefixes)))
+
+    def __call__(self, tag: str) -> str | None:
+        """The rewritten tag, or None when it is dropped; an empty tag is dropped."""
+        tag = self._folded(tag.strip() if self.strip else tag)
+        if not tag or tag in self.drop or tag.startswith(self.drop_prefixes):
+            return None
+        return tag
+
+    def _folded(self, tag: str) -> str:
+        return tag.lower() if self.lower else tag
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What a rule did to the triples. Not private, for their owner only.
+
+    Attributes
+    ----------
+    rule
+        The rule.
+    dropped
+        Triples with a tag that the rule dropped.
+    collapsed
+        Triples that became equal to another one.
+    """
+
+    rule: TagRule
+    dropped: int
+    collapsed: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,7 @@
-"""Writing and parsing one value by its own type and by public rules, never by the other values of its column."""
+"""Writing and parsing one value by its own type and by public rules, never by the other values of its column.
+
+Also weekdays and hours of times, in UTC.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,35 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.errors import DataError
 
-__all__ = ["TYPES", "ValueType", "number_in", "parsed", "spelled", "spelled_column", "spelled_values", "truth_in"]
+__all__ = [
+    "HOURS",
+    "TYPES",
+    "WEEKDAYS",
+    "ValueType",
+    "hour_of",
+    "number_in",
+    "parsed",
+    "spelled",
+    "spelled_column",
+    "spelled_values",
+    "truth_in",
+    "weekday_of",
+]
 
 ValueType = Literal["text", "number", "boolean", "time"]
 TYPES: tuple[ValueType, ...] = get_args(ValueType)
 
 MOST_CHARACTERS = 64
 """The longest text that is read as a number."""
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+HOURS = tuple(f"{hour:02d}" for hour in range(24))
+
+DAY = 86_400
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _TRUTH = {"true": True, "false": False}
@@ -142,3 +164,24 @@ def parsed(text: str, kind: ValueType) -> Decimal | bool | datetime | str | None
         except (ValueError, OverflowError):
             return None
     return text
+
+
+# Times
+
+
+def weekday_of(timestamp: NDArray[np.int64]) -> NDArray[np.int8]:
+    """0 for Monday to 6 for Sunday, of seconds since 1970 (a Thursday).
+
+    >>> weekday_of(np.array([0, 1_333_324_800])).tolist()
+    [3, 0]
+    """
+    return ((timestamp // DAY + 3) % 7).astype(np.int8)
+
+
+def hour_of(timestamp: NDArray[np.int64]) -> NDArray[np.int8]:
+    """0 to 23, of seconds since 1970.
+
+    >>> hour_of(np.array([0, 3_600 * 23])).tolist()
+    [0, 23]
+    """
+    return (timestamp % DAY // 3_600).astype(np.int8)

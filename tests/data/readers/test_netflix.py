@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polars.testing import assert_frame_equal
 
 from discreet.data import Interactions
-from discreet.data.readers import detect, files, netflix, read
+from discreet.data.readers import detect, files, read
 from discreet.errors import DataError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -47,13 +46,11 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     assert [row[:3] for row in load(tmp_path).to_frame().rows()] == [(5, 7, 3.0), (6, 7, 2.0)]
 
 
-def test_the_fast_way_agrees_with_the_careful_one() -> None:
-    for film in (-1, 9):
-        text = b"7:\n5,3,2005-09-06\n6,2,1999-12-31\n8:\n5,1,2004-02-29\n"
-        block = files.Block(text, 1, 5)
-        fast = netflix._fast(block, film)
-        assert fast is not None
-        assert_frame_equal(fast, netflix._careful(block, Path("x"), film), check_column_order=False)
+def test_a_film_goes_on_in_the_next_file_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK_BYTES", 20)
+    (tmp_path / "combined_data_1.txt").write_text("7:\n5,3,2005-09-06\n6,2,1999-12-31\n8:\n5,1,2004-02-29\n")
+    days = [1125964800, 1078012800, 946598400]
+    assert load(tmp_path).to_frame().rows() == [(5, 7, 3.0, days[0]), (5, 8, 1.0, days[1]), (6, 7, 2.0, days[2])]
 
 
 BAD = [

@@ -29,10 +29,6 @@ def test_joined_records_keep_their_places() -> None:
     assert [both.origins.of(row) for row in range(3)] == [(A, 2), (A, 3), (B, 1)]
 
 
-def test_joined_records_are_text_when_one_is() -> None:
-    assert Records.joined([records(A, 1, [1]), records(B, 1, ["x"])]).frame["x"].to_list() == ["1", "x"]
-
-
 def test_filtered_records_keep_their_places() -> None:
     both = Records.joined([records(A, 2, [1, 2, 3, 4]), records(B, 1, [5, 6, 7])])
     some = both.filtered(both.frame["x"].is_in([1, 3, 4, 6]))

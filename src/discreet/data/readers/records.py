@@ -1,19 +1,29 @@
-"""Rows with the file and the line that they came from."""
+"""Rows with the file and the line that they came from, and times in them as seconds since 1970."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.values import number_in, parsed
 from discreet.errors import DataError
 
-__all__ = ["Origins", "Records"]
+__all__ = ["Origins", "Records", "with_seconds"]
+
+EPOCH = datetime(1970, 1, 1)
+LARGEST = 2**62
+"""The largest time that is written as a number."""
+
+_USUAL = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d")
+"""The usual forms of ISO 8601, which are parsed fast."""
 
 
 @dataclass
@@ -69,7 +79,7 @@ class Records:
 
     @classmethod
     def joined(cls, parts: Iterable[Records]) -> Records:
-        """The rows of several files, one after the other; a column that is text in one of them is text."""
+        """The rows of several files, one after the other."""
         frames: list[pl.DataFrame] = []
         origins, row = Origins(), 0
         for part in parts:
@@ -77,7 +87,7 @@ class Records:
                 origins.add(row + begin, file, line)
             frames.append(part.frame)
             row += part.frame.height
-        return cls(pl.concat(_alike(frames), rechunk=False), origins)
+        return cls(pl.concat(frames, rechunk=False), origins)
 
     def filtered(self, keep: pl.Series) -> Records:
         """The rows where ``keep`` is true."""
@@ -123,6 +133,61 @@ class Records:
         )
 
 
-def _alike(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    text = {name for frame in frames for name, dtype in frame.schema.items() if dtype == pl.String}
-    return [frame.with_columns(pl.col(name).cast(pl.String) for name in text) for frame in frames]
+# Times
+
+
+def with_seconds(records: Records, column: str, pattern: str | None) -> Records:
+    """The records with a text column of times as whole seconds since 1970, called timestamp.
+
+    Parameters
+    ----------
+    pattern
+        The format of the times, as in ``strftime``; None for ISO 8601 or numbers of seconds. Without a time zone they
+        are UTC.
+
+    Raises
+    ------
+    DataError
+        At the first value that is no such time.
+    """
+    written = records.frame[column]
+    seconds = _in_iso(written) if pattern is None else _in_pattern(written, pattern)
+    if seconds.null_count():
+        shape = "ISO 8601, nor a number of seconds" if pattern is None else pattern
+        raise records.error(
+            int(seconds.is_null().arg_max() or 0),
+            f"this is not a time written as {shape}.",
+            column=column,
+            remedy="Correct it, or check the format.",
+        )
+    return records.with_frame(records.frame.drop(column).with_columns(timestamp=seconds))
+
+
+def _in_pattern(written: pl.Series, pattern: str) -> pl.Series:
+    try:
+        moments = written.str.to_datetime(pattern, strict=False, time_unit="ms")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        moments = pl.Series([None] * len(written), dtype=pl.Datetime("ms"))
+    return moments.dt.epoch("s").cast(pl.Int64)
+
+
+def _in_iso(written: pl.Series) -> pl.Series:
+    """Seconds of each value; null where it is no time."""
+    written = written.str.strip_chars()
+    numbers = written.cast(pl.Int64, strict=False)
+    seconds = numbers.set(~numbers.is_between(1 - LARGEST, LARGEST - 1).fill_null(False), None)
+    for pattern in _USUAL:
+        if not seconds.null_count():
+            return seconds
+        seconds = seconds.fill_null(_in_pattern(written, pattern))
+    rest = written.filter(seconds.is_null()).unique()
+    found = pl.Series([_seconds(text) for text in rest], dtype=pl.Int64)
+    return seconds.fill_null(written.replace_strict(rest, found, default=None, return_dtype=pl.Int64))
+
+
+def _seconds(text: str | None) -> int | None:
+    number = None if text is None else number_in(text)
+    if number is not None:
+        return math.floor(number) if abs(number) < LARGEST else None
+    moment = None if text is None else parsed(text, "time")
+    return None if moment is None else math.floor((moment - EPOCH).total_seconds())  # type: ignore[operator]

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.calendar import WEEKDAYS
 from discreet.data.ids import Codes
 from discreet.data.interactions import Interactions
 from discreet.data.splits import seeded
@@ -23,6 +22,7 @@ from discreet.data.synthetic.drawing import (
     zipf_weights,
 )
 from discreet.data.synthetic.names import PLACE_KINDS, place_names
+from discreet.data.values import WEEKDAYS
 
 __all__ = ["CheckinTruth", "checkin_world", "checkins"]
 
