@@ -13,7 +13,6 @@ import pytest
 import discreet as dc
 from discreet.counting import ItemCounts
 from discreet.counting.cells import Cells, Level
-from discreet.counting.levels import clipped, weighed
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import GaussianLoss, mu_for
@@ -74,8 +73,8 @@ def crowds(extra: int, *, repeats: bool) -> list[Cells]:
 
 
 BOUNDS: dict[str, Callable[[Cells, Level], BoundedSums]] = {
-    "clipped": lambda cells, level: clipped(cells, level, Fraction(20)),
-    "weighed": lambda cells, level: weighed(cells, level, 10),
+    "clipped": lambda cells, level: cells.within(level, 20, norm=2),
+    "weighed": lambda cells, level: cells.within(level, 10, norm=1),
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from discreet.counting.consistency import consistent, nonnegative
+from discreet.counting.finishing import consistent, nonnegative
 
 numbers = st.floats(-1e3, 1e3)
 

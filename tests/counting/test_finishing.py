@@ -9,10 +9,9 @@ import pytest
 
 import discreet as dc
 from discreet.counting import ItemCounts, TopItems, expected_counts, finish_counts
-from discreet.counting.consistency import nonnegative, nonnegative_rows
 from discreet.counting.context_popularity import ContextPopularity
 from discreet.counting.estimation import counts_of
-from discreet.counting.finishing import Finish
+from discreet.counting.finishing import Finish, nonnegative, nonnegative_rows
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.charging import sandbox
 

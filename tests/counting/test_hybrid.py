@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.counting import HybridCounts
 from discreet.counting.cells import Cells
-from discreet.counting.hybrid import leaning_weights
+from discreet.counting.item_counts import leaning_weights
 from discreet.errors import UsageError
 from discreet.privacy.losses import mu_for
 

@@ -7,10 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.counting import sampling
-from discreet.counting.cells import Cells
-from discreet.counting.sampling import best_records, random_records
-from discreet.counting.sampling_kernels import _nth_smallest
+from discreet.counting import cells as cells_file
+from discreet.counting.cells import Cells, best_records
 from discreet.data.interactions import Interactions
 
 
@@ -30,13 +28,13 @@ def test_everybody_keeps_the_cap_or_all(cap: int, fixed_bits) -> None:
     sizes = [0, 1, 2, 3, 4, 0, 7, 5000, 0]
     cells = cells_of(sizes)
     wanted = [min(size, cap) for size in sizes]
-    assert per_user(cells, random_records(cells, cap)) == wanted
+    assert per_user(cells, best_records(cells, cap)) == wanted
     assert per_user(cells, best_records(cells, cap, np.arange(10_000) % 5)) == wanted
 
 
 def test_nobody_at_all() -> None:
     cells = cells_of([])
-    assert random_records(cells, 3).tolist() == []
+    assert best_records(cells, 3).tolist() == []
     assert best_records(cells, 3, np.zeros(10_000, np.int64)).tolist() == []
 
 
@@ -47,7 +45,7 @@ def test_every_subset_is_equally_likely(cap: int, fixed_bits) -> None:
 
     people = 20_000
     cells = cells_of([5] * people)
-    for mask in (random_records(cells, cap), best_records(cells, cap, np.zeros(10_000, np.int64))):
+    for mask in (best_records(cells, cap), best_records(cells, cap, np.zeros(10_000, np.int64))):
         chosen = mask.reshape(people, 5) @ (1 << np.arange(5))
         subsets = [sum(1 << place for place in subset) for subset in itertools.combinations(range(5), cap)]
         counts = np.bincount(chosen, minlength=32)[subsets]
@@ -79,28 +77,14 @@ def test_the_best_are_the_best_of_a_sort(fixed_bits) -> None:
         assert np.sort(scores[mask[mine]]).tolist() == np.sort(scores)[::-1][:9][::-1].tolist()
 
 
-@pytest.mark.parametrize("kind", ["random", "sorted", "reversed", "equal", "organ pipe"])
-def test_selection_finds_what_sorting_finds(kind: str) -> None:
-    rng = np.random.default_rng(3)
-    values = {
-        "random": rng.integers(-50, 50, 201),
-        "sorted": np.arange(201),
-        "reversed": np.arange(201)[::-1],
-        "equal": np.full(201, 4),
-        "organ pipe": np.concatenate([np.arange(100), np.arange(101)[::-1]]),
-    }[kind].astype(np.int64)
-    for n in (1, 2, 100, 200, 201):
-        assert _nth_smallest(values, n) == np.sort(values)[n - 1]
-
-
 def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch, fixed_bits) -> None:
     """Records are hashed in blocks; with the same key blocks of any size give the same choice."""
     cells = cells_of([50, 3, 700, 20, 0, 41])
     masks = []
     for most in (1, 25, 2**22):
         fixed_bits(11)
-        monkeypatch.setattr(sampling, "MOST_RECORDS", most)
-        masks.append(random_records(cells, 10))
+        monkeypatch.setattr(cells_file, "MOST_RECORDS", most)
+        masks.append(best_records(cells, 10))
     assert (masks[0] == masks[1]).all()
     assert (masks[1] == masks[2]).all()
 
@@ -114,7 +98,7 @@ def test_other_users_do_not_matter(fixed_bits) -> None:
     for given in (rows, others[:3] + rows, rows[::-1] + others, others + rows):
         fixed_bits(5)
         cells = Cells.of(Interactions(given, items=catalog, duplicates="keep"))
-        mine = random_records(cells, 4) & (cells.user == [len({g[0] for g in given if g[0] < "m"})])
+        mine = best_records(cells, 4) & (cells.user == [len({g[0] for g in given if g[0] < "m"})])
         chosen.append(sorted(cells.item[mine].tolist()))
     assert all(one == chosen[0] for one in chosen)
     assert len(chosen[0]) == 4

@@ -15,8 +15,7 @@ from scipy.stats import chisquare
 
 import discreet as dc
 from discreet.counting import ItemCounts, StreamingBound, streaming
-from discreet.counting.cells import Cells
-from discreet.counting.sampling import best_records
+from discreet.counting.cells import Cells, best_records
 from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
 from discreet.privacy.bounding import cap_records
 

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.counting import DFT, GS, HPA, LPA, SRA, HybridCounts, ItemCounts, ItemPairs, TopItems
-from discreet.counting.cap_choice import CapChoice
+from discreet.counting.caps import CapChoice
 
 METHODS: dict[str, Any] = {
     "weighted": ItemCounts(1, 4),

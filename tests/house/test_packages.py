@@ -171,7 +171,7 @@ def asking_for(function: str) -> set[str]:
 
 def test_each_purpose_of_randomness_has_its_users() -> None:
     # Records are chosen by keyed hashes where contributions are bounded by a choice.
-    counting = {"privacy/bounding.py", "counting/sampling.py", "counting/streaming.py"}
+    counting = {"privacy/bounding.py", "counting/cells.py", "counting/streaming.py"}
     assert asking_for("bounding_key") == counting | {"tagging/topics/private_topics.py"}
     # Names protect nothing; synthetic posts and rows are drawn from what was released.
     naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py"}

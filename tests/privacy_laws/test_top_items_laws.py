@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 import discreet as dc
 from discreet.counting import TopItems
 from discreet.counting.cells import Cells
-from discreet.counting.user_counts import by_user_once, held_to_one_place, place_scores, scores_of, winner_sums
+from discreet.counting.top_items import place_scores, scores_of, winner_sums
 from discreet.privacy.mechanisms import GaussianMechanism, LaplaceMechanism
 from discreet.privacy.selection import TopK
 from discreet.testing import additive_log_ratio, max_log_ratio, renyi_divergence
@@ -72,7 +72,7 @@ def fact_pairs() -> list[tuple[Cells, Cells]]:
 
 def joint_law(mechanism: TopK, cells: Cells) -> dict[tuple, float]:
     """Probability of all lists together; their noise is independent."""
-    scores = place_scores(by_user_once(cells))
+    scores = place_scores(cells.once())
     laws = [mechanism.law(scores_of(scores, place)) for place in range(cells.n_places)]
     return {
         tuple(picks for picks, _ in outcome): math.prod(p for _, p in outcome)
@@ -145,7 +145,7 @@ def test_one_record_decides_where_a_user_counts(fixed_bits) -> None:
     """Three records on one day and one on the other: the first day is drawn three times in four."""
     data = visits(((("a", "sat"), ("b", "sat"), ("c", "sat"), ("a", "sun")),))
     cells = cells_of(data)
-    held = [held_to_one_place(data, cells) for _ in range(1000)]
+    held = [cells.in_one_place(data) for _ in range(1000)]
     assert all(np.unique(one.place).size == 1 for one in held)
     saturdays = sum(int(one.place[0] == 0) for one in held)
     assert chisquare([saturdays, 1000 - saturdays], [750, 250]).pvalue > 1e-6
@@ -157,7 +157,7 @@ def test_what_one_user_changes_in_the_numbers_of_winners(norm, cap) -> None:
     winners = np.array([[0, 1], [2, 0]])
     largest = Fraction(0)
     for without, with_user in visit_pairs():
-        a, b = (winner_sums(by_user_once(cells), winners, most=4, cap=cap, norm=norm) for cells in (without, with_user))
+        a, b = (winner_sums(cells.once(), winners, most=4, cap=cap, norm=norm) for cells in (without, with_user))
         change = [int(step) for step in b.values - a.values]
         assert min(change) >= 0
         assert max(change) <= b.linf
@@ -179,7 +179,7 @@ def test_lists_and_numbers_together_keep_the_whole_budget() -> None:
         p, q = joint_law(top.mechanism(a), a), joint_law(top.mechanism(b), b)
         for outcome in p:
             winners = np.array(outcome)
-            sums = (winner_sums(by_user_once(c), winners, most=2, cap=1, norm=1) for c in (a, b))
+            sums = (winner_sums(c.once(), winners, most=2, cap=1, norm=1) for c in (a, b))
             # On the grid of 2^-20 the enumeration window is long; the bound is attained by the shift itself.
             first, second = sums
             shift = float(abs(second.values - first.values).sum()) / float(noise.parameter(first))
@@ -194,7 +194,7 @@ def test_numbers_without_a_cap_are_whole_and_keep_their_share() -> None:
     winners = np.array([[0], [1]])
     losses = []
     for a, b in visit_pairs()[::3]:
-        first, second = (winner_sums(by_user_once(c), winners, most=2, cap=None, norm=1) for c in (a, b))
+        first, second = (winner_sums(c.once(), winners, most=2, cap=None, norm=1) for c in (a, b))
         losses.append(additive_log_ratio(noise, first, second))
     assert 0.99 * float(EPSILON / 2) <= max(losses) <= float(EPSILON / 2) + 1e-9
 

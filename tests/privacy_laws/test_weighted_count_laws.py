@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.counting.cap_choice import RankChoice, binned, sizes_of, users_above
+from discreet.counting.caps import RankChoice, binned, sizes_of, users_above
 from discreet.counting.cells import Cells, Level
 from discreet.counting.contexts import Context
-from discreet.counting.hybrid import leaning_sums, leaning_weights
-from discreet.counting.levels import clipped, weighed
-from discreet.counting.popularity import smoothed
+from discreet.counting.item_counts import leaning_weights, smoothed
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism
@@ -53,7 +51,7 @@ def pairs(n_items: int = 2, most: int = 3, others: int = 5):
 
 def leaning(cells: Cells, level: Level, popularity, *, norm: int, gamma: float = 1, bits: int = BITS) -> BoundedSums:
     weight = leaning_weights(cells, smoothed(popularity), 2, gamma=gamma, norm=norm, bits=bits)
-    return leaning_sums(cells, level, weight, 2, norm=norm, bits=bits)
+    return cells.bounded(cells.totals(level, weight), 2, norm, bits=bits)
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def test_clipped_items_and_edges_keep_mu_and_use_it(order: float) -> None:
     worst = 0.0
     for without, with_user in pairs():
         for level in ("items", "edges"):
-            sums = [clipped(cells, level, Fraction(2), bits=BITS) for cells in (without, with_user)]
+            sums = [cells.within(level, 2, norm=2, bits=BITS) for cells in (without, with_user)]
             worst = max(worst, additive_renyi(mechanism, sums[0], sums[1], order))
     assert worst <= float(RHO) * order + 1e-9
     assert worst >= 0.9 * float(RHO) * order
@@ -108,7 +106,7 @@ def hybrid_log_ratio(without: Cells, with_user: Cells, factor: Fraction = Fracti
     y. All y with a larger one lie beyond the window, where neither the look's ratio nor the order of items changes.
     """
     first, second = (LaplaceMechanism(EPSILON / factor) for _ in range(2))
-    looks = weighed(without, "items", 1, bits=BITS), weighed(with_user, "items", 1, bits=BITS)
+    looks = [cells.within("items", 1, norm=1, bits=BITS) for cells in (without, with_user)]
     log_pmf = first.log_pmf(looks[0])
     worst = 0.0
     for look in LOOKS:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.counting import DFT, GS, HPA, LPA, SRA
 from discreet.counting.cells import Cells
-from discreet.counting.published.fourier import IntegerDFT
+from discreet.counting.published.dft import IntegerDFT
 from discreet.counting.published.gs import group_sums, groups, ragged_group
 from discreet.data import Interactions
 from discreet.errors import PrivacyError

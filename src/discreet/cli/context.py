@@ -33,7 +33,7 @@ def context(
         discreet context counts/ --where weekday=Tuesday -k 10
     """
     from discreet.counting import ContextPopularity
-    from discreet.counting.lists import check_k
+    from discreet.counting.counts import check_k
     from discreet.privacy import Release
 
     wanted = _where(where or [])

@@ -121,7 +121,7 @@ def _best(release: Release, k: int, *, by_context: bool) -> pl.DataFrame:
     import polars as pl
 
     from discreet.counting import top as best
-    from discreet.counting.lists import check_k
+    from discreet.counting.counts import check_k
 
     if release.kind == "item-counts":
         return best(release, k, by_context=by_context)

@@ -1,20 +1,17 @@
 """What is popular, with whom and when: item counts, counts by context, pairs, top-K lists."""
 
-from discreet.counting.cap_choice import choose_cap, chosen_cap
+from discreet.counting.caps import choose_cap, chosen_cap
 from discreet.counting.catalog import discover_items
 from discreet.counting.context_popularity import ContextPopularity
+from discreet.counting.counts import top
 from discreet.counting.estimation import expected_counts
 from discreet.counting.finishing import finish_counts
-from discreet.counting.hybrid import HybridCounts
-from discreet.counting.item_counts import ItemCounts
-from discreet.counting.lists import bought_together, top
-from discreet.counting.pairs import ItemPairs
+from discreet.counting.item_counts import HybridCounts, ItemCounts
+from discreet.counting.pairs import ItemPairs, bought_together
 from discreet.counting.profiles import Profile
 from discreet.counting.published.dft import DFT
+from discreet.counting.published.fan_jin import HPA, LPA, SRA
 from discreet.counting.published.gs import GS
-from discreet.counting.published.hpa import HPA
-from discreet.counting.published.lpa import LPA
-from discreet.counting.published.sra import SRA
 from discreet.counting.streaming import StreamingBound
 from discreet.counting.top_items import TopItems
 from discreet.counting.top_plan import plan_top

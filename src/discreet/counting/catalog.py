@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from discreet.common.arguments import require_choice
-from discreet.counting.settings import normalize
-from discreet.counting.tables import catalog_table
+from discreet.counting.cells import catalog_table
+from discreet.counting.counts import normalize
 from discreet.data.interactions import Interactions
 from discreet.privacy.bounding import cap_items
 from discreet.privacy.discovery import StabilitySelection

@@ -1,28 +1,43 @@
-"""Cells: what is counted, an item in a context."""
+"""Cells: what is counted, an item in a context. The one place in which counting reads records and public lists."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from discreet.counting.contexts import Context, contexts_of
+from discreet.counting.contexts import TYPES_OF_TABLE, Context, contexts_of
 from discreet.data.interactions import Interactions
-from discreet.privacy.bounding import BoundedSums, require_catalog
+from discreet.errors import UsageError
+from discreet.privacy import entropy
+from discreet.privacy.bounding import BoundedSums, cap_records, require_catalog
 from discreet.privacy.choosing import Key, id_words, keyed_words, numbered
 from discreet.privacy.units import Unit
+from discreet.privacy.weighing import (
+    GRID_BITS,
+    squared_norms,
+    sums_within_l1,
+    sums_within_l2,
+    weights_within_l1,
+    weights_within_l2,
+)
 
-__all__ = ["Cells", "Level"]
+__all__ = ["Cells", "Level", "best_records", "catalog_table", "fresh_key", "moved_by_one"]
 
 Level = Literal["items", "edges"]
 
+USER = Unit("user")
 BLOCK = 2**16
+MOST_CELLS = 2**31
+MOST_RECORDS = 2**22
+"""Records that are hashed at a time: some 100 MB of words."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +54,8 @@ class Cells:
         Public.
     may_repeat
         Whether a user may have several records of one item; public policy.
-    people
-        A word for each user that follows from the user's id alone; from the codes where there are no ids.
+    data
+        What they were made from: ids of the users, and the public catalog. Without it users go by their codes.
     """
 
     user: NDArray[np.int32]
@@ -50,15 +65,19 @@ class Cells:
     n_items: int
     contexts: tuple[Context, ...]
     may_repeat: bool
-    people: NDArray[np.uint64] | None = None
+    data: Interactions | None = None
 
     @classmethod
     def of(cls, data: Interactions, contexts: Sequence[Context | str] = ()) -> Cells:
         """Records of which every context has one of its public values; the others are left out."""
         require_catalog(data, "item counts")
         declared = contexts_of(contexts, data)
-        place = np.zeros(len(data), dtype=np.int32)
-        unknown = np.zeros(len(data), dtype=bool)
+        if math.prod(len(context.values) for context in declared) * max(data.n_items, 1) >= MOST_CELLS:
+            raise UsageError(
+                "these contexts and items make more than two thousand million counts.", remedy="Take fewer."
+            )
+        place = np.zeros(data.item.size, dtype=np.int32)
+        unknown = np.zeros(data.item.size, dtype=bool)
         for context in declared:
             codes = context.codes(data)
             place *= len(context.values)
@@ -68,7 +87,7 @@ class Cells:
         user, item = data.user, data.item
         if unknown.any():
             user, item, place = user[~unknown], item[~unknown], place[~unknown]
-        return cls(user, item, place, data.n_users, data.n_items, declared, data.may_repeat, id_words(data.users))
+        return cls(user, item, place, data.n_users, data.n_items, declared, data.may_repeat, data)
 
     @property
     def n_places(self) -> int:
@@ -89,19 +108,95 @@ class Cells:
     def records_per_user(self) -> NDArray[np.int64]:
         return np.diff(self.starts)
 
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What no guarantee about counts covers."""
+        lists = (
+            "the public list of items and of the values of contexts" if self.contexts else "the public list of items"
+        )
+        typed = (TYPES_OF_TABLE,) if any(context.from_table for context in self.contexts) else ()
+        return (lists, "facts that would be true without this person's data", *typed)
+
+    @property
+    def contexts_as_json(self) -> dict[str, Any]:
+        """The contexts as parameters of a release."""
+        contexts = {"contexts": {context.name: list(context.values) for context in self.contexts}}
+        types = {"context_types": {context.name: context.kind for context in self.contexts}} if self.contexts else {}
+        return {**contexts, **types}
+
+    def named(self, what: str) -> str:
+        """The subject of a guarantee: what is released, and by which contexts."""
+        return what + (f" by {', '.join(context.name for context in self.contexts)}" if self.contexts else "")
+
+    # Which records
+
     def keep(self, mask: NDArray[np.bool_]) -> Cells:
         """The records under a mask that was made for each user alone."""
         chosen = np.flatnonzero(mask)
         return replace(self, user=self.user[chosen], item=self.item[chosen], place=self.place[chosen])
 
+    def of_items(self, codes: NDArray[np.int64]) -> Cells:
+        """The records of some items, given in the order of the catalog, as cells of a catalog of these alone."""
+        place = np.full(self.n_items, -1, dtype=np.int32)
+        place[codes] = np.arange(codes.size, dtype=np.int32)
+        item = place[self.item]
+        kept = item >= 0
+        return replace(self, user=self.user[kept], item=item[kept], place=self.place[kept], n_items=codes.size)
+
+    def once(self) -> Cells:
+        """One record for each user, item and place."""
+        if not self.may_repeat:
+            return self
+        key = self.user.astype(np.int64) * self.size("edges") + self.cell("edges")
+        # Without contexts the records stand in this order already.
+        order = np.argsort(key, kind="stable") if self.contexts else np.arange(key.size)
+        first = np.ones(key.size, dtype=bool)
+        first[1:] = np.diff(key[order]) != 0
+        keep = np.zeros(key.size, dtype=bool)
+        keep[order[first]] = True
+        return self.keep(keep)
+
+    def in_one_place(self, data: Interactions) -> Cells:
+        """The records of each user in one place: that of a record of the data drawn at random, for each user alone.
+
+        A user whose drawn record has none of the public values is left out.
+        """
+        drawn = Cells.of(cap_records(data, 1).records, self.contexts)
+        place = np.full(self.n_users, -1, dtype=np.int32)
+        place[drawn.user] = drawn.place
+        return self.keep(self.place == place[self.user])
+
     def words(self, rows: NDArray[np.integer], key: Key) -> NDArray[np.uint64]:
         """A keyed hash of person, record and occurrence for all records of some users (``privacy.choosing``)."""
         user = self.user[rows]
-        people = np.arange(self.n_users, dtype=np.uint64) if self.people is None else self.people
         # Items and places are public, and records of one user that agree in both count alike.
         cell = self.item[rows].astype(np.uint64) * np.uint64(self.n_places) + self.place[rows].astype(np.uint64)
-        words = keyed_words(key, [people[user], cell])
+        words = keyed_words(key, [self._people[user], cell])
         return numbered(user, words) if self.may_repeat else words
+
+    @cached_property
+    def _people(self) -> NDArray[np.uint64]:
+        """A word for each user that follows from the user's id alone."""
+        return np.arange(self.n_users, dtype=np.uint64) if self.data is None else id_words(self.data.users)
+
+    # Tables: the shape that counts and lists are released in
+
+    def table(self, codes: NDArray[np.integer] | None = None, **columns: NDArray[Any] | pl.Series) -> pl.DataFrame:
+        """Items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
+        assert self.data is not None
+        return catalog_table(self.data, codes, **columns)
+
+    def place_columns(self, place: NDArray[np.integer]) -> dict[str, pl.Series]:
+        """The values of the contexts at these places, one column a context; the last context runs fastest."""
+        if not self.contexts:
+            return {}
+        codes = np.unravel_index(place, tuple(len(context.values) for context in self.contexts))
+        return {
+            context.name: pl.Series(code.astype(np.uint32)).cat.to(pl.Enum(context.values))
+            for context, code in zip(self.contexts, codes, strict=True)
+        }
+
+    # Sums
 
     def size(self, level: Level) -> int:
         """How many counts there are."""
@@ -109,9 +204,7 @@ class Cells:
 
     def cell(self, level: Level) -> NDArray[np.integer]:
         """The count that each record belongs to."""
-        if level == "items" or self.n_places == 1:
-            return self.item
-        return self._cells(slice(None))
+        return self.item if level == "items" or self.n_places == 1 else self._cells(slice(None))
 
     def totals(
         self,
@@ -152,6 +245,110 @@ class Cells:
             l2_squared=Fraction(full * repeats**2 + rest**2),
             linf=Fraction(repeats),
             nonnegative=True,
-            unit=Unit("user"),
+            unit=USER,
             caps=caps,
         )
+
+    def within(self, level: Level, cap: int | Fraction, norm: int, *, bits: int = GRID_BITS) -> BoundedSums:
+        """Counts in which one user weighs at most ``cap``: in all (norm 1), or in squared length (norm 2).
+
+        Of T records each weighs min(1, cap/T); for norm 2 the root of that, with the squared length in the place of T.
+        Lengths are those over items, which are at least as large as those over edges: both levels take equal weights.
+        """
+        if norm == 1:
+            weight = weights_within_l1(self.records_per_user, int(cap), bits=bits)
+        else:
+            norms = squared_norms(self.user, self.item, self.starts, may_repeat=self.may_repeat)
+            weight = weights_within_l2(norms, Fraction(cap), bits=bits)
+        return self.bounded(self.totals(level, user_weight=weight), cap, norm, bits=bits)
+
+    def bounded(self, sums: NDArray[np.int64], cap: int | Fraction, norm: int, *, bits: int = GRID_BITS) -> BoundedSums:
+        """Sums of weights of which those of one user keep to the cap, as ``within`` and ``leaning_weights`` do it."""
+        if norm == 1:
+            return sums_within_l1(sums, int(cap), may_repeat=self.may_repeat, bits=bits)
+        return sums_within_l2(sums, Fraction(cap), may_repeat=self.may_repeat, bits=bits)
+
+
+def moved_by_one(values: NDArray[np.int64], l1: int) -> BoundedSums:
+    """Whole numbers of which one user raises at most ``l1`` by 1 each."""
+    bound = Fraction(l1)
+    return BoundedSums(
+        values=values,
+        step=Fraction(1),
+        l1=bound,
+        l2_squared=bound,
+        linf=Fraction(1),
+        nonnegative=True,
+        unit=USER,
+        caps=(),
+    )
+
+
+# A bounded number of records of each user
+
+
+def fresh_key() -> Key:
+    """A new key for one choice of records of all users. With one key the choice is that for any parts of them."""
+    return entropy.bounding_key()
+
+
+def best_records(
+    cells: Cells, cap: int, score: NDArray[np.int64] | None = None, key: Key | None = None
+) -> NDArray[np.bool_]:
+    """Mask of the ``cap`` records of each user whose items have the highest scores, ties uniformly at random.
+
+    Every user is treated alone, given public values and a fresh key (``docs/proofs/counting.md``, Theorem 1).
+
+    Parameters
+    ----------
+    score
+        One whole number an item; public or released. Without one the choice is uniform.
+    key
+        What decides among equal scores; a fresh one unless given.
+
+    Examples
+    --------
+    >>> cells = Cells(np.zeros(5, np.int32), np.arange(5, dtype=np.int32), np.zeros(5, np.int32), 1, 5, (), False)
+    >>> best_records(cells, 2, np.array([4, 0, 7, 5, 1])).tolist()
+    [False, False, True, True, False]
+    >>> int(best_records(cells, 2).sum())
+    2
+    """
+    from discreet.counting.kernels import choose_best
+
+    key = fresh_key() if key is None else key
+    score = np.zeros(cells.n_items, dtype=np.int64) if score is None else score
+    kept = np.repeat(cells.records_per_user <= cap, cells.records_per_user)
+    for rows, starts in _blocks(cells, cap):
+        chosen = np.zeros(rows.size, dtype=np.bool_)
+        choose_best(starts, cap, score[cells.item[rows]], cells.words(rows, key), chosen)
+        kept[rows] = chosen
+    return kept
+
+
+def _blocks(cells: Cells, cap: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Records of users with more than the cap, some users at a time, and where each user's begin among them."""
+    crowded = np.flatnonzero(cells.records_per_user > cap)
+    sizes = cells.records_per_user[crowded]
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    first = 0
+    while first < crowded.size:
+        # At least one user, however many records that takes.
+        last = max(first + 1, int(np.searchsorted(before, before[first] + MOST_RECORDS, side="right")) - 1)
+        starts = before[first : last + 1] - before[first]
+        shift = cells.starts[crowded[first:last]] - starts[:-1]
+        yield np.arange(starts[-1]) + np.repeat(shift, sizes[first:last]), starts
+        first = last
+
+
+def catalog_table(
+    data: Interactions, codes: NDArray[np.integer] | None = None, **columns: NDArray[Any] | pl.Series
+) -> pl.DataFrame:
+    """A table of items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
+    which = np.arange(data.n_items) if codes is None else codes
+    ids = data.items.take(which)
+    # Ids that are neither numbers nor text are released as text: a release is plain files.
+    named: dict[str, Any] = {"item_id": [repr(i) for i in ids] if ids.dtype == pl.Object else ids}
+    if data.item_table is not None and "title" in data.item_table.columns:
+        named["title"] = data.titles(which)
+    return pl.DataFrame({**named, **columns})

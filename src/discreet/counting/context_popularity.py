@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.counting.cells import Cells
 from discreet.counting.contexts import Context
-from discreet.counting.counts import CountMethod, PublicLists
+from discreet.counting.counts import CountMethod
 from discreet.counting.estimation import counts_of, expected_counts, require_counts
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
@@ -27,8 +28,6 @@ from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from discreet.counting.cells import Cells
 
 __all__ = ["ContextPopularity"]
 
@@ -122,11 +121,11 @@ class ContextPopularity(ReleasedModel):
 
     # The release: that of the counting method
 
-    def _public(self, data: Interactions) -> PublicLists:
+    def _public(self, data: Interactions) -> Cells:
         require_named_catalog(data, "recommendations")
-        return PublicLists.of(data, self.contexts)
+        return Cells.of(super()._public(data), self.contexts)
 
-    def _plan(self, public: PublicLists) -> Plan:
+    def _plan(self, public: Cells) -> Plan:
         plan = self._counting._plan(public)
         # "contexts" are their values in every release of counts; here is how they were declared.
         return replace(plan, joint=True, details={**plan.details, "declared": list(self.contexts)})

@@ -8,7 +8,6 @@ whose value is not among the declared ones are left out, each user's alone.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +43,6 @@ CALENDAR = {"weekday": (WEEKDAYS, weekday_of), "hour": (HOURS, hour_of)}
 TYPES_OF_TABLE = "the column types of the table that the contexts came in"
 """Not covered by a promise about contexts whose values came in a table that its owner had given types."""
 
-MOST_CELLS = 2**31
 BLOCK = 2**16
 
 _TYPE_OF: dict[str, ValueType] = {kind: kind for kind in TYPES}
@@ -156,7 +154,7 @@ class Context:
         if self.name in CALENDAR and data.timestamp is not None:
             known, place_of = CALENDAR[self.name]
             declared = np.array([self.values.index(v) if v in self.values else -1 for v in known], dtype=self.dtype)
-            codes = np.empty(len(data), dtype=self.dtype)
+            codes = np.empty(data.user.size, dtype=self.dtype)
             # In blocks, which stay in the processor's cache.
             for start in range(0, codes.size, BLOCK):
                 codes[start : start + BLOCK] = declared[place_of(data.timestamp[start : start + BLOCK])]
@@ -201,8 +199,6 @@ def contexts_of(given: Sequence[Context | str], data: Interactions) -> tuple[Con
     for name in names:
         if name in ("item_id", "title", "count", "rank", "score"):
             raise UsageError(f"a context cannot be called {name!r}.", remedy="Rename the column.")
-    if math.prod(len(context.values) for context in contexts) * max(data.n_items, 1) >= MOST_CELLS:
-        raise UsageError("these contexts and items make more than two thousand million counts.", remedy="Take fewer.")
     return contexts
 
 

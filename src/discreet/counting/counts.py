@@ -2,69 +2,93 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.counting.cells import Cells, Level
-from discreet.counting.contexts import TYPES_OF_TABLE, Context
-from discreet.counting.finishing import Finish, FinishKind, finished_parts
-from discreet.counting.levels import PREFIX, expected_noise, level_budgets, noisy_lists
+from discreet.counting.contexts import Context
+from discreet.counting.estimation import require_counts
+from discreet.counting.finishing import Finish, FinishKind, consistent, consistent_variances, finished_parts
 from discreet.counting.profiles import Expectation, Law, Profile
-from discreet.counting.settings import normalize
-from discreet.counting.tables import catalog_table, edge_table
 from discreet.data.interactions import Interactions
-from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.budget import Budget
-from discreet.privacy.forks import require_working_polars
+from discreet.errors import UsageError
+from discreet.privacy.bounding import MOST_CAP, BoundedSums
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.guarantees import Standing
 from discreet.privacy.mechanisms import AdditiveMechanism
-from discreet.privacy.method import Made, Method, Parts, Plan, Rounds
+from discreet.privacy.method import Made, Method, Parts, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["CountMethod", "PublicLists", "contexts_as_json", "not_covered"]
+__all__ = ["LIST_LENGTH", "PREFIX", "Cap", "CountMethod", "Lists", "check_k", "normalize", "store", "top"]
+
+Lists = dict[Level, NDArray[np.float64]]
+
+Cap = int | Literal["data"]
+"""A public number of records, or "data": looked up in the records, as some papers do."""
+
+CAPS = ("cap", "first", "count_cap")
+
+PREFIX: Mapping[Level, str] = {"items": "", "edges": "edge_"}
+"""What the figures of a level are called: ``noise_sd`` and ``edge_noise_sd``."""
 
 LIST_LENGTH = 10
 """How long the list is that an estimate gives the precision of."""
 
 
-@dataclass(frozen=True)
-class PublicLists:
-    """What a plan of counts is made from.
+def normalize(settings: Any, *, unchecked: tuple[str, ...] = ()) -> None:
+    """Make epsilon, delta and shares of a frozen dataclass exact, and check its caps; None stays where it is the default.
 
     Parameters
     ----------
-    catalog
-        The data without records.
-    cells
-        Items and contexts without records.
+    unchecked
+        Shares and caps that the method checks by itself.
     """
+    names = [one.name for one in fields(settings)]
+    budget = Budget(settings.epsilon, getattr(settings, "delta", 0))
+    exact = {name: getattr(budget, name) for name in ("epsilon", "delta") if name in names}
+    given = {name: getattr(settings, name) for name in names if name not in unchecked}
+    shares = {name: value for name, value in given.items() if name.endswith("_share") and value is not None}
+    store(settings, **exact, **{name: as_share(value, name) for name, value in shares.items()})
+    for one in fields(settings):
+        if one.name in CAPS and one.name in given and (given[one.name] is not None or one.default is not None):
+            require_whole(given[one.name], one.name, most=MOST_CAP)
 
-    catalog: Interactions
-    cells: Cells
 
-    @classmethod
-    def of(cls, data: Interactions, contexts: Sequence[Context | str] = ()) -> PublicLists:
-        require_working_polars()  # in a forked process polars would hang
-        catalog = data.emptied()
-        return cls(catalog, Cells.of(catalog, contexts))
+def store(settings: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is made."""
+    for name, value in values.items():
+        object.__setattr__(settings, name, value)
 
 
 class CountMethod(Method):
     """Counts of items, and of edges (an item in a context) where there are contexts.
 
     A subclass is a frozen dataclass. It says how the records of each user are bounded (``_sums``) and what is expected
-    to be counted (``_expected``). Both lists are released one after the other, unless ``_rounds`` is overridden.
+    to be counted (``_expected``). Both lists are released together, unless ``_rounds`` is overridden.
+
+    Attributes
+    ----------
+    proof
+        The theorem.
+    agree
+        Whether noisy counts of items and edges are made consistent.
     """
 
     kind: ClassVar[str] = "item-counts"
+    proof: ClassVar[str]
+    agree: ClassVar[bool] = False
 
     epsilon: Rational
     item_share: Rational
@@ -75,9 +99,6 @@ class CountMethod(Method):
     # What a counting method fills in
 
     @abstractmethod
-    def _plan(self, public: PublicLists) -> Plan: ...
-
-    @abstractmethod
     def _sums(self, cells: Cells, level: Level) -> BoundedSums:
         """The counts of one level, bounded for each user alone."""
 
@@ -86,56 +107,134 @@ class CountMethod(Method):
         """What would be counted of each item, or of each item in one of the contexts, for an assumed popularity."""
 
     @property
+    def _basis(self) -> str:
+        return self.proof
+
+    @property
+    def _standing(self) -> Standing:
+        return Standing.PROVED
+
+    def _caps(self, cells: Cells) -> tuple[str, ...]:
+        return self._sums(cells, "items").caps
+
+    # The budget
+
+    @property
     def _budget(self) -> Budget:
         return Budget(self.epsilon, getattr(self, "delta", 0))
+
+    @property
+    def _norm(self) -> int:
+        """The norm that users are bounded in: 1 without delta, 2 with one."""
+        return self._budget.norm
 
     @property
     def _counts_budget(self) -> Budget:
         """What the counts spend; less than all where something is released before."""
         return self._budget
 
+    def _budgets(self, cells: Cells, budget: Budget | None = None) -> dict[Level, Budget]:
+        """What items and edges may spend; without contexts there are items only, with the whole budget."""
+        budget = self._counts_budget if budget is None else budget
+        if not cells.contexts:
+            return {"items": budget}
+        return {"items": budget.part(self.item_share), "edges": budget.rest(self.item_share)}
+
     def _mechanisms(self, cells: Cells) -> dict[Level, AdditiveMechanism]:
-        budgets = level_budgets(cells, self._counts_budget, self.item_share)
-        return {level: budget.for_sums() for level, budget in budgets.items()}
+        return {level: budget.for_sums() for level, budget in self._budgets(cells).items()}
 
-    def _rounds(self, plan: Plan) -> Rounds:
-        cells = plan.public.cells
-        noisy = yield from noisy_lists(cells, self._mechanisms(cells), self._sums)
-        return self._parts(plan, noisy)
-
-    # What counting methods use
+    def _drawn_noise(self, cells: Cells) -> dict[str, float]:
+        """Figures about the noise of each level as it is drawn; refuses noise that cannot be."""
+        return {
+            f"{PREFIX[level]}{name}": value
+            for level, budget in self._budgets(cells).items()
+            for name, value in budget.noise_on(self._sums(cells, level)).items()
+        }
 
     def _noise(self, cells: Cells) -> dict[str, float]:
-        """Figures about the noise as it is drawn; refuses noise that cannot be."""
-        return expected_noise(self._mechanisms(cells), lambda level: self._sums(cells, level))
+        """What is left of the noise after both lists were made consistent.
 
-    def _plan_of(
-        self, public: PublicLists, *, basis: str, caps: tuple[str, ...], expected: dict[str, float], **more: Any
-    ) -> Plan:
-        subject = f"noisy counts of {public.cells.n_items:,} items"
-        if public.cells.contexts:
-            subject += f" by {', '.join(context.name for context in public.cells.contexts)}"
+        Half-widths shrink as standard deviations do. That is on the safe side: sums of several noises have lighter
+        tails than one of them.
+        """
+        expected = self._drawn_noise(cells)
+        if not self.agree or "edge_noise_sd" not in expected:
+            return expected
+        before = [expected[f"{word}noise_sd"] for word in PREFIX.values()]
+        after = consistent_variances(cells.n_places, item_variance=before[0] ** 2, edge_variance=before[1] ** 2)
+        for word, drawn, variance in zip(PREFIX.values(), before, after, strict=True):
+            expected[f"{word}noise_sd"] = math.sqrt(variance)
+            expected[f"{word}noise_95"] *= math.sqrt(variance) / drawn
+        return expected
+
+    # The release
+
+    def _plan(self, public: Cells) -> Plan:
         return Plan(
             loss=self._budget.loss,
-            basis=basis,
-            subject=subject,
-            caps=caps,
-            not_covered=not_covered(public.cells),
-            details=contexts_as_json(public.cells),
-            expected=expected,
+            basis=self._basis,
+            subject=public.named(f"noisy counts of {public.n_items:,} items"),
+            caps=self._caps(public),
+            not_covered=public.not_covered,
+            standing=self._standing,
+            details=public.contexts_as_json,
+            expected=self._noise(public),
             public=public,
-            **more,
         )
 
     def _prepare(self, data: Interactions, plan: Plan) -> Cells:
-        return Cells.of(data, plan.public.cells.contexts)
+        return Cells.of(data, plan.public.contexts)
 
-    def _parts(self, plan: Plan, noisy: dict[Level, NDArray[np.float64]], **more: Any) -> Parts:
-        """The tables of a release."""
-        catalog, cells = plan.public.catalog, plan.public.cells
-        parts = {"counts": catalog_table(catalog, count=noisy["items"]), **more}
+    def _rounds(self, plan: Plan) -> Rounds:
+        return self._parts(plan, (yield from self._noisy(plan.public)))
+
+    def _noisy(
+        self,
+        public: Cells,
+        prepare: Callable[[Cells], Any] = lambda records: records,
+        sums: Callable[[Any, Level], BoundedSums] | None = None,
+    ) -> Generator[Round, Any, Lists]:
+        """One round for the lists of all levels; the noisy counts in records.
+
+        Parameters
+        ----------
+        public
+            The shape of the cells, without records.
+        prepare
+            What both lists are made from: each user's records, chosen or weighed for this user alone.
+        sums
+            The bounded counts of what was prepared, with the bounds of ``_sums``.
+        """
+        mechanisms, bounded = self._mechanisms(public), sums or self._sums
+
+        def both(records: Cells) -> tuple[BoundedSums, ...]:
+            prepared = prepare(records)
+            return tuple(bounded(prepared, level) for level in mechanisms)
+
+        released = yield Round(both, tuple(mechanisms.values()))
+        noisy: Lists = {
+            level: values.astype(np.float64) * float(self._sums(public, level).step)
+            for level, values in zip(mechanisms, released, strict=True)
+        }
+        if not self.agree or "edges" not in noisy:
+            return noisy
+        variance = {level: one.standard_deviation(self._sums(public, level)) ** 2 for level, one in mechanisms.items()}
+        items, edges = consistent(
+            noisy["items"],
+            noisy["edges"].reshape(public.n_items, public.n_places),
+            item_variance=variance["items"],
+            edge_variance=variance["edges"],
+        )
+        return {"items": items, "edges": edges}
+
+    def _parts(self, plan: Plan, noisy: Lists, **more: Any) -> Parts:
+        """The tables of a release: items in the order of the catalog, and edges, the last context fastest."""
+        cells: Cells = plan.public
+        parts = {"counts": cells.table(count=noisy["items"]), **more}
         if "edges" in noisy:
-            parts["edges"] = edge_table(catalog, cells.contexts, noisy["edges"].reshape(cells.n_items, cells.n_places))
+            items = np.repeat(np.arange(cells.n_items), cells.n_places)
+            places = cells.place_columns(np.tile(np.arange(cells.n_places), cells.n_items))
+            parts["edges"] = cells.table(items, **places, count=noisy["edges"].ravel())
         return parts
 
     def _draw(self, data: Interactions, plan: Plan) -> Made:
@@ -149,7 +248,7 @@ class CountMethod(Method):
 
     def plan(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Plan:
         """What a release will be and guarantee. Reads no record, spends nothing."""
-        return self._plan(PublicLists.of(data, contexts))
+        return self._plan(Cells.of(self._public(data), contexts))
 
     def estimate(
         self,
@@ -172,10 +271,9 @@ class CountMethod(Method):
             How long that list is.
         """
         plan = self.plan(data, contexts=contexts)
-        cells = plan.public.cells
-        edges = {"edges": cells.size("edges")} if cells.contexts else {}
-        assumed = self._expected_errors(cells, plan, profile or Profile(), k)
-        return {**self._estimate(plan), "items": cells.n_items, **edges, **assumed}
+        edges = {"edges": plan.public.size("edges")} if plan.public.contexts else {}
+        assumed = self._expected_errors(plan, profile or Profile(), k)
+        return {**self._estimate(plan), "items": plan.public.n_items, **edges, **assumed}
 
     def release(
         self,
@@ -202,30 +300,46 @@ class CountMethod(Method):
             plan = replace(plan, details={**plan.details, "finish": done.to_json()})
         return self._release(data, plan, ledger=ledger, allow_refuted=allow_refuted)
 
-    def _expected_errors(self, cells: Cells, plan: Plan, profile: Profile, k: int) -> dict[str, Any]:
+    def _expected_errors(self, plan: Plan, profile: Profile, k: int) -> dict[str, Any]:
         """Error and precision for an assumed popularity; nothing where the records set the noise."""
-        expected: dict[str, Any] = {}
+        cells, expected = plan.public, {}
         law: Law = "laplace" if self._budget.is_pure else "gaussian"
         for level, word in PREFIX.items():
             noise = plan.expected.get(f"{word}noise_sd")
             if noise is None or not cells.n_items:
                 continue
-            counted = self._expected(cells, level, profile)
-            truth = profile.counts(cells.n_items) / (cells.n_places if level == "edges" else 1)
+            counted, truth = self._expected(cells, level, profile), profile.of_level(cells, level)
             expected[f"{word}expected_mse"] = counted.error(truth, noise)
             expected[f"{word}expected_precision"] = counted.precision(k, law, noise)
         return {**expected, "k": k, "assumed": str(profile)} if expected else {}
 
 
-def not_covered(cells: Cells) -> tuple[str, ...]:
-    """What no guarantee about counts covers."""
-    lists = "the public list of items and of the values of contexts" if cells.contexts else "the public list of items"
-    typed = (TYPES_OF_TABLE,) if any(context.from_table for context in cells.contexts) else ()
-    return (lists, "facts that would be true without this person's data", *typed)
+def top(release: Release, k: int = 10, *, by_context: bool = False) -> pl.DataFrame:
+    """The k items with the largest counts of a release, best first. Post-processing: it costs nothing.
+
+    Equal counts stand in the order of the catalog, which is public.
+
+    Parameters
+    ----------
+    by_context
+        One list for each combination of the values of the contexts, instead of one for all.
+    """
+    require_counts(release)
+    counts = release.parts["counts"]
+    assert isinstance(counts, pl.DataFrame)
+    check_k(k, counts.height)
+    if by_context:
+        names = list(release.parameters["contexts"])
+        falling = [False] * len(names) + [True]
+        ordered = release.table("edges").sort([*names, "count"], descending=falling, maintain_order=True)
+        ranked = ordered.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(names))
+        return ranked.filter(pl.col("rank") <= k)
+    best = counts.sort("count", descending=True, maintain_order=True).head(k)
+    return best.with_columns(pl.Series("rank", np.arange(1, k + 1)))
 
 
-def contexts_as_json(cells: Cells) -> dict[str, Any]:
-    """The contexts as parameters of a release."""
-    contexts = {"contexts": {context.name: list(context.values) for context in cells.contexts}}
-    types = {"context_types": {context.name: context.kind for context in cells.contexts}} if cells.contexts else {}
-    return {**contexts, **types}
+def check_k(k: int, n_items: int | None) -> None:
+    """Refuse a number of items that is not from 1 to the size of the catalog."""
+    require_whole(k, "k")
+    if n_items is not None and k > n_items:
+        raise UsageError(f"k must be between 1 and the number of items ({n_items:,}), got {k:,}.")

@@ -9,26 +9,26 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.counting.cells import Cells
-from discreet.counting.counts import LIST_LENGTH, PublicLists, not_covered
-from discreet.counting.popularity import head_of, noisy_popularity, of_items, popularity_sums
+from discreet.counting.counts import LIST_LENGTH, check_k, normalize, store
+from discreet.counting.item_counts import noisy_popularity, popularity_sums
 from discreet.counting.profiles import Expectation, Profile
-from discreet.counting.settings import normalize, store
-from discreet.counting.tables import catalog_table
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
+from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.bounding import distinct_items, require_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.method import Method, Plan, Round, Rounds
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.numbers import Rational
+from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 from discreet.privacy.weighing import GRID_BITS
 
-__all__ = ["ItemPairs", "pair_sums", "pair_weights"]
+__all__ = ["ItemPairs", "bought_together", "head_of", "pair_sums", "pair_weights"]
 
 MOST_HEAD = 8192
 """Larger heads would need more than half a gigabyte for each matrix."""
@@ -109,37 +109,41 @@ class ItemPairs(Method):
 
     @property
     def _pairs_budget(self) -> Budget:
-        share = 1 - as_fraction(self.first_share) if isinstance(self.head, int) else Fraction(1)
-        return self._budget.part(share)
+        return self._budget.rest(self.first_share) if isinstance(self.head, int) else self._budget
 
     def _bounds(self) -> BoundedGram:
         """The bounds with a small matrix: what one user changes does not depend on what is in it."""
         weights = pair_weights(self.size, self.cap, norm=self._budget.norm)
         return _bounded(np.zeros((2, 2), dtype=np.int64), weights, self.cap, norm=self._budget.norm)
 
-    def _public(self, data: Interactions) -> PublicLists:
+    def _public(self, data: Interactions) -> Cells:
         require_catalog(data, "counts of pairs")
-        return PublicLists.of(distinct_items(data.emptied()))
+        return Cells.of(distinct_items(super()._public(data)))
 
-    def _plan(self, public: PublicLists) -> Plan:
-        n_items, bounds = public.cells.n_items, self._bounds()
+    def _plan(self, public: Cells) -> Plan:
+        n_items, bounds = public.n_items, self._bounds()
         if self.size > min(MOST_HEAD, n_items):
             raise UsageError(f"head must be between 2 and {min(MOST_HEAD, n_items):,} items, got {self.size:,}.")
         self._pairs_budget.for_sums().check(bounds)
         if isinstance(self.head, int):
-            popularity = popularity_sums(public.cells, self.first, self._budget.norm)
-            self._budget.part(self.first_share).for_sums().check(popularity)
-        elif np.unique(public.catalog.items.encode(list(self.head))).size != self.size:
+            self._budget.part(self.first_share).noise_on(popularity_sums(public, self.first, self._budget.norm))
+        elif np.unique(self._declared(public)).size != self.size:
             raise UsageError("the head names an item twice.")
         return Plan(
             loss=self._budget.loss,
             basis="weighted pairs with symmetric noise, docs/proofs/counting.md, Theorem 12",
             subject=f"noisy counts of users for all pairs of {self.size:,} out of {n_items:,} items",
             caps=bounds.caps,
-            not_covered=not_covered(public.cells),
+            not_covered=public.not_covered,
             expected={"noise_sd": self._pairs_budget.for_sums().standard_deviation(bounds)},
             public=public,
         )
+
+    def _declared(self, public: Cells) -> NDArray[np.int64]:
+        """Codes of a public head."""
+        assert public.data is not None
+        assert not isinstance(self.head, int)
+        return public.data.items.encode(list(self.head)).astype(np.int64)
 
     def _prepare(self, data: Interactions, plan: Plan) -> Cells:
         """Each user's items, once each."""
@@ -149,15 +153,15 @@ class ItemPairs(Method):
         parts: dict[str, Any] = {}
         if isinstance(self.head, int):
             first = self._budget.part(self.first_share)
-            parts["popularity"] = yield from noisy_popularity(plan.public.cells, self.first, first)
+            parts["popularity"] = yield from noisy_popularity(plan.public, self.first, first)
             head = head_of(parts["popularity"], self.head)
         else:
-            head = np.sort(plan.public.catalog.items.encode(list(self.head)).astype(np.int64))
+            head = np.sort(self._declared(plan.public))
         matrices = yield Round(
-            lambda records: pair_sums(of_items(records, head), self.cap, norm=self._budget.norm),
+            lambda records: pair_sums(records.of_items(head), self.cap, norm=self._budget.norm),
             self._pairs_budget.for_sums(),
         )
-        return {**parts, "pairs": matrices[0], "items": catalog_table(plan.public.catalog, head)}
+        return {**parts, "pairs": matrices[0], "items": plan.public.table(head)}
 
     def estimate(self, data: Interactions, *, profile: Profile | None = None, k: int = LIST_LENGTH) -> dict[str, Any]:
         """What to expect, from public values alone: no record is read, nothing is spent.
@@ -234,3 +238,32 @@ def _bounded(
         unit=Unit("user"),
         caps=(f"pairs of users with n > cap = {cap} items weigh {how} each",),
     )
+
+
+def head_of(popularity: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Codes of the ``size`` most popular items in the order of the catalog; ties go to the earlier item."""
+    return np.sort(np.argsort(-popularity, kind="stable")[:size])
+
+
+def bought_together(release: Release, item: Any, k: int = 10) -> pl.DataFrame:
+    """What users who touched an item also touched, most of them first. Post-processing: it costs nothing.
+
+    ``count`` is the released weighted number of users of both; ``share`` is its ratio to that of the item itself, from
+    0 to 1. An item that noise alone could have put there has no share.
+    """
+    if release.kind != "item-pairs":
+        raise ReleaseError(f"a release of kind {release.kind!r} has no pairs of items.")
+    items = release.table("items")
+    check_k(k, None)
+    listed = items["item_id"].to_list()
+    if item not in listed:
+        raise UsageError(f"{item!r} is not in the head of this release.", remedy="Its table 'items' lists the head.")
+    row = listed.index(item)
+    pairs, noise = release.array("pairs"), float(release.parameters["noise_sd"])
+    own = pairs[row, row]
+    # The diagonal has √2 times the noise of the rest.
+    known = own > 2 * math.sqrt(2) * noise
+    share = np.clip(pairs[row] / own, 0, 1) if known else np.full(pairs.shape[0], np.nan)
+    table = items.with_columns(count=pairs[row], share=pl.Series(share).fill_nan(None))
+    best = table.filter(pl.int_range(pl.len()) != row).sort("count", descending=True, maintain_order=True).head(k)
+    return best.with_columns(rank=pl.int_range(1, best.height + 1))

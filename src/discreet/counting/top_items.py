@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.counting.cells import Cells
+from discreet.counting.cells import USER, Cells, moved_by_one
 from discreet.counting.contexts import Context
-from discreet.counting.counts import PublicLists, contexts_as_json, not_covered
-from discreet.counting.lists import check_k
+from discreet.counting.counts import check_k, normalize, store
 from discreet.counting.profiles import Expectation, Profile
-from discreet.counting.settings import normalize, store
-from discreet.counting.tables import catalog_table, place_columns
-from discreet.counting.user_counts import by_user_once, held_to_one_place, place_scores, scores_of, winner_sums
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
@@ -26,14 +23,15 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.draws import Spend, paid_from
 from discreet.privacy.losses import Concentrated, Loss
 from discreet.privacy.method import Method, Plan, Round, Rounds
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.numbers import Rational, as_fraction, sqrt_up
 from discreet.privacy.release import Release
 from discreet.privacy.selection import TopK
+from discreet.privacy.weighing import GRID_BITS
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["TopItems"]
+__all__ = ["TopItems", "place_scores", "scores_of", "winner_sums"]
 
 GUMBEL_SD = math.pi / math.sqrt(6)
 """Standard deviation of Gumbel noise of scale 1."""
@@ -149,7 +147,7 @@ class TopItems(Method):
 
     def mechanism(self, cells: Cells) -> TopK:
         """What makes the list of each context."""
-        lists = self._budget.part(1 - as_fraction(self.count_share))
+        lists = self._budget.rest(self.count_share)
         return TopK(self.k, lists.for_top(self.picks(cells)).epsilon)
 
     def loss(self, cells: Cells) -> Loss:
@@ -164,7 +162,7 @@ class TopItems(Method):
 
     def plan(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Plan:
         """What a release will be and guarantee. Reads no record, spends nothing."""
-        return self._plan(PublicLists.of(data, contexts))
+        return self._plan(Cells.of(self._public(data), contexts))
 
     def release(
         self,
@@ -177,33 +175,30 @@ class TopItems(Method):
         """Charge the ledger, draw the noise, return the lists."""
         return self._release(data, self.plan(data, contexts=contexts), ledger=ledger, allow_refuted=allow_refuted)
 
-    def _plan(self, public: PublicLists) -> Plan:
-        cells = public.cells
-        check_k(self.k, cells.n_items)
-        if self.mechanism(cells).epsilon > LARGEST_RATE:
+    def _plan(self, public: Cells) -> Plan:
+        check_k(self.k, public.n_items)
+        if self.mechanism(public).epsilon > LARGEST_RATE:
             raise UsageError(f"epsilon = {self.epsilon} is too large.", remedy="Take a smaller one.")
-        noise = {"noise_sd": GUMBEL_SD / float(self.mechanism(cells).epsilon)}
+        noise = {"noise_sd": GUMBEL_SD / float(self.mechanism(public).epsilon)}
         if self._count_budget:
-            self._count_budget.for_sums().check(self._winner_sums(cells))
-            noise["count_noise_sd"] = self._count_budget.for_sums().standard_deviation(self._winner_sums(cells))
-        subject, basis, caps = self._stated(cells)
+            noise["count_noise_sd"] = self._count_budget.noise_on(self._winner_sums(public))["noise_sd"]
+        subject, basis, caps = self._stated(public)
         return Plan(
-            loss=self.loss(cells),
+            loss=self.loss(public),
             basis=basis,
             subject=subject,
             caps=caps,
-            not_covered=not_covered(cells),
-            details=contexts_as_json(cells),
+            not_covered=public.not_covered,
+            details=public.contexts_as_json,
             expected=noise,
             public=public,
         )
 
     def _stated(self, cells: Cells) -> tuple[str, str, tuple[str, ...]]:
         """Subject, basis and caps of the guarantee."""
-        subject, basis = f"the {self.k} most popular of {cells.n_items:,} items in order", TopK.theorem
+        subject, basis = cells.named(f"the {self.k} most popular of {cells.n_items:,} items in order"), TopK.theorem
         caps = ["each user was counted once for each item"]
         if cells.contexts:
-            subject += f" by {', '.join(context.name for context in cells.contexts)}"
             if self.picks(cells) == self.k:
                 basis += ", in parallel over contexts of which each user has one (Theorem 12)"
             else:
@@ -219,20 +214,20 @@ class TopItems(Method):
         return subject, basis, tuple(caps)
 
     def _prepare(self, data: Interactions, plan: Plan) -> Cells:
-        cells = Cells.of(data, plan.public.cells.contexts)
+        cells = Cells.of(data, plan.public.contexts)
         if self.one_context_each and not cells.one_place_each:
-            cells = held_to_one_place(data, cells)
-        return by_user_once(cells)
+            cells = cells.in_one_place(data)
+        return cells.once()
 
     def _rounds(self, plan: Plan) -> Rounds:
-        cells = plan.public.cells
+        cells = plan.public
         winners = yield Round(place_scores, ListOfEachPlace(self.mechanism(cells), self.picks(cells)))
-        columns: dict[str, Any] = place_columns(cells.contexts, np.repeat(np.arange(cells.n_places), self.k))
+        columns: dict[str, Any] = cells.place_columns(np.repeat(np.arange(cells.n_places), self.k))
         columns["rank"] = np.tile(np.arange(1, self.k + 1), cells.n_places)
         if self._count_budget:
             numbers = yield Round(partial(self._winner_sums, winners=winners), self._count_budget.for_sums())
             columns["count"] = numbers * float(self._winner_sums(cells).step)
-        return {"top": catalog_table(plan.public.catalog, winners.ravel(), **columns)}
+        return {"top": cells.table(winners.ravel(), **columns)}
 
     def _winner_sums(self, cells: Cells, winners: NDArray[np.int64] | None = None) -> BoundedSums:
         """Users of the winners; before there are any, the first items stand for them, as the noise is the same."""
@@ -254,7 +249,7 @@ class TopItems(Method):
             and for ``expected_mse`` of the numbers of the winners where they are released.
         """
         plan, assumed = self.plan(data, contexts=contexts), profile or Profile()
-        cells = plan.public.cells
+        cells = plan.public
         truth = self.users_of_items(cells, assumed)
         facts = {
             **self._estimate(plan),
@@ -280,3 +275,61 @@ class TopItems(Method):
         places = math.prod(len(one.values) for one in cells.contexts if not one.of_user)
         records = max(float(profile.of_one_user(cells.n_items).sum()), 1.0)
         return users * (1 / records + (1 - 1 / records) / places)
+
+
+def place_scores(once: Cells) -> BoundedSums:
+    """The number of users of every item in every place, items × places. One user moves each by at most 1.
+
+    Parameters
+    ----------
+    once
+        Records that hold each user, item and place once.
+    """
+    return moved_by_one(once.totals("edges").reshape(once.n_items, once.n_places), once.size("edges"))
+
+
+def scores_of(scores: BoundedSums, place: int) -> BoundedSums:
+    """The scores of one place."""
+    values = np.ascontiguousarray(scores.values[:, place])
+    return replace(scores, values=values, l1=Fraction(values.size), l2_squared=Fraction(values.size))
+
+
+def winner_sums(once: Cells, winners: NDArray[np.int64], *, most: int, cap: int | None, norm: int) -> BoundedSums:
+    """How many users each winner has; the weight of one user in all of them is at most the cap.
+
+    Parameters
+    ----------
+    once
+        Records that hold each user, item and place once.
+    winners
+        Codes of items, one row a place.
+    most
+        The most winners that one user can be counted for.
+    cap
+        The most that one user weighs: the sum of the weights (norm 1), or of their squares (norm 2).
+    """
+    limit = most if cap is None else min(cap, most)
+    bits = 0 if limit == most else GRID_BITS
+    index = np.full(once.size("edges"), -1, dtype=np.int64)
+    cells = winners * once.n_places + np.arange(once.n_places)[:, None]
+    index[cells.ravel()] = np.arange(winners.size)
+    found = index[once.cell("edges")]
+    user, found = once.user[found >= 0], found[found >= 0]
+    held = np.bincount(user, minlength=once.n_users)
+    # Weights for every number of winners that somebody may hold, rounded down to the grid.
+    if norm == 1:
+        weights = [min(2**bits, limit * 2**bits // t) for t in range(1, most + 1)]
+    else:
+        weights = [min(2**bits, math.isqrt(limit * 4**bits // t)) for t in range(1, most + 1)]
+    weight = np.array([0, *weights], dtype=np.int64)[held]
+    values = np.bincount(found, weights=weight[user], minlength=winners.size)
+    return BoundedSums(
+        values=values.astype(np.int64),
+        step=Fraction(1, 2**bits),
+        l1=Fraction(limit * 2**bits) if norm == 1 else sqrt_up(Fraction(most * limit * 4**bits)),
+        l2_squared=Fraction(limit * 4**bits),
+        linf=Fraction(2**bits),
+        nonnegative=True,
+        unit=USER,
+        caps=(),
+    )

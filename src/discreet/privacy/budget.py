@@ -95,6 +95,10 @@ class Budget:
         """A share of this budget, above 0 and at most 1."""
         return replace(self, share=self.share * as_fraction(share, "share"))
 
+    def rest(self, share: Rational) -> Budget:
+        """What is left when a share was taken."""
+        return self.part(1 - as_fraction(share, "share"))
+
     # What it pays for
 
     def for_sums(self) -> AdditiveMechanism:
@@ -114,6 +118,12 @@ class Budget:
     def interval(self, sums: BoundedSums, confidence: float) -> float:
         """What its noise on such a sum stays below, either way, with this probability."""
         return self.for_sums().interval(sums, confidence)
+
+    def noise_on(self, sums: BoundedSums) -> dict[str, float]:
+        """Scale, standard deviation and 95 % half-width of its noise on one sum, in units of the sums."""
+        deviation, parameter = self.deviation(sums), self.for_sums().parameter(sums)
+        scale = float(parameter * sums.step) if self.is_pure else deviation
+        return {"scale": scale, "noise_sd": deviation, "noise_95": self.interval(sums, 0.95)}
 
     def for_best(self) -> PermuteAndFlip | TopK:
         """The selection of the best candidate that spends all of it."""

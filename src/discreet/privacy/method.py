@@ -37,6 +37,8 @@ Sums = BoundedSums | BoundedGram
 Parts = Mapping[str, pl.DataFrame | NDArray[Any]]
 """The tables and arrays of a release, by name."""
 
+USER = Unit("user")
+
 
 class Mechanism(Protocol):
     """Noise or a selection: works out its scale from the bounds of the sums, and spends its loss."""
@@ -102,7 +104,7 @@ class Plan:
     loss: Loss
     basis: str
     subject: str
-    unit: Unit = field(default_factory=Unit)
+    unit: Unit = USER
     caps: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
     standing: Standing = Standing.PROVED

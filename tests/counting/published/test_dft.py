@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.counting import DFT
-from discreet.counting.published.fourier import TABLE_BITS, IntegerDFT
+from discreet.counting.published.dft import TABLE_BITS, IntegerDFT
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.guarantees import Standing

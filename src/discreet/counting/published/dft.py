@@ -8,24 +8,26 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.common.arguments import require_whole
 from discreet.counting.cells import Cells, Level
-from discreet.counting.counts import PublicLists
-from discreet.counting.expected_errors import expected_smooth, expected_within
-from discreet.counting.levels import PREFIX, clipped
-from discreet.counting.profiles import Expectation, Profile
-from discreet.counting.published.fourier import IntegerDFT
-from discreet.counting.published.published_counts import COUNTED_IN_FULL, PublishedCounts, most_records
-from discreet.counting.settings import Cap
+from discreet.counting.counts import PREFIX, Cap
+from discreet.counting.profiles import Expectation, Profile, expected_smooth, expected_within
+from discreet.counting.published.fan_jin import COUNTED_IN_FULL, PublishedCounts, most_records
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.method import Plan, Round, Rounds
-from discreet.privacy.numbers import Rational
+from discreet.privacy.numbers import Rational, sqrt_up
 
-__all__ = ["DFT"]
+__all__ = ["DFT", "IntegerDFT"]
 
 BITS = 10
 """Weights of users are whole numbers of 2^−10."""
+
+TABLE_BITS = 16
+"""Cosines are whole numbers of 2^−16. With sums of at most 2⁴¹ steps every product sum stays within 63 bits."""
 
 
 @dataclass(frozen=True)
@@ -102,17 +104,17 @@ class DFT(PublishedCounts):
     def _sums(self, cells: Cells, level: Level) -> BoundedSums:
         """Counts of the records, each user's scaled down to the public length; or as they are, up to M."""
         bound = Fraction(self.cap) if self.cap != "data" else _published_bound(cells)
-        return clipped(cells, level, bound, bits=BITS)
+        return cells.within(level, bound, 2, bits=BITS)
 
     def _caps(self, cells: Cells) -> tuple[str, ...]:
         return super()._caps(cells) if self._is_public else COUNTED_IN_FULL
 
-    def _plan(self, public: PublicLists) -> Plan:
-        if public.cells.n_items == 0:
+    def _plan(self, public: Cells) -> Plan:
+        if public.n_items == 0:
             raise UsageError("a catalog without items has no coefficients.")
         return super()._plan(public)
 
-    def _noise(self, cells: Cells) -> dict[str, float]:
+    def _drawn_noise(self, cells: Cells) -> dict[str, float]:
         """Of a coefficient as it is drawn; and of a count, to which coefficients add up as normal laws do."""
         expected = {}
         for level, mechanism in self._mechanisms(cells).items():
@@ -130,7 +132,7 @@ class DFT(PublishedCounts):
         return expected
 
     def _rounds(self, plan: Plan) -> Rounds:
-        cells, noisy = plan.public.cells, {}
+        cells, noisy = plan.public, {}
         for level, mechanism in self._mechanisms(cells).items():
             transform = self._transform(cells, level)
             step = float(transform.of(self._sums(cells, level)).step)
@@ -150,3 +152,101 @@ def _published_bound(cells: Cells) -> Fraction:
     """Δ₂² of the records at hand: M² where one item can take all M records of a user, otherwise M."""
     most = most_records(cells)
     return Fraction(most**2 if cells.may_repeat else most)
+
+
+@dataclass(frozen=True)
+class IntegerDFT:
+    """The first coefficients of the unitary discrete Fourier transform of real vectors, times 2^16·√length.
+
+    Cosines and sines are rounded to integers once, from public values alone: the transform is a public integer matrix,
+    sums go through it without any rounding, and what one user can change is bounded for this very matrix
+    (``docs/proofs/counting.md``, Theorem 5).
+
+    Coordinates come in the order Re F₀, Re F₁, Im F₁, Re F₂, …; there is no imaginary part of F₀, nor of the last
+    coefficient where all are kept and the length is even.
+
+    Parameters
+    ----------
+    length
+        How many numbers are transformed.
+    coefficients
+        How many coefficients are kept: at most ⌊length/2⌋ + 1, the others of a real vector repeat these.
+    even
+        Whether parts of coefficients that stand for two are taken √2-fold. The transform is then an isometry, which
+        noise of one L2 scale wants; otherwise they are as they are, which the published L1 scale wants.
+    """
+
+    length: int
+    coefficients: int
+    even: bool = False
+
+    @property
+    def has_middle(self) -> bool:
+        """Whether the last coefficient is the one at half the length, which is real and stands for itself alone."""
+        return self.length % 2 == 0 and 0 < self.length // 2 == self.coefficients - 1
+
+    @property
+    def coordinates(self) -> int:
+        """How many real numbers the kept coefficients are."""
+        return 2 * self.coefficients - 1 - self.has_middle
+
+    def of(self, sums: BoundedSums) -> BoundedSums:
+        """The transform of sums, with what one user can change about it.
+
+        Where one user's vector has ‖v‖₂² ≤ S, and table entries are off by at most 1, its transform has ‖·‖₁ ≤
+        √(length·S)·(2^16·√k + n) and ‖·‖₂ ≤ √(length·S)·(2^16 + √n), for k coefficients with n coordinates.
+        """
+        root = sqrt_up(self.length * sums.l2_squared)
+        n = self.coordinates
+        l2 = root * (2**TABLE_BITS + sqrt_up(Fraction(n)))
+        l1 = (
+            sqrt_up(Fraction(n)) * l2
+            if self.even
+            else root * (2**TABLE_BITS * sqrt_up(Fraction(self.coefficients)) + n)
+        )
+        return BoundedSums(
+            values=self._coordinates(sums.values),
+            step=sums.step / 2**TABLE_BITS,
+            l1=l1,
+            l2_squared=l2**2,
+            linf=l2,
+            nonnegative=False,
+            unit=sums.unit,
+            caps=sums.caps,
+        )
+
+    def back(self, coordinates: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The vector whose kept coefficients these are, and all others 0; from what ``of`` gives, in the same steps."""
+        parts = np.asarray(coordinates, dtype=np.float64) / math.sqrt(self.length)
+        whole = np.zeros(self.length // 2 + 1, dtype=np.complex128)
+        pairs = parts[1 : 2 * self._pairs + 1].reshape(-1, 2) / (math.sqrt(2) if self.even else 1.0)
+        whole[0] = parts[0]
+        whole[1 : self._pairs + 1] = pairs[:, 0] - 1j * pairs[:, 1]
+        if self.has_middle:
+            whole[-1] = parts[-1]
+        return np.fft.irfft(whole, n=self.length, norm="ortho")
+
+    def deviation_back(self, deviation: float) -> float:
+        """Standard deviation of every number of ``back``, for noise of this deviation on every coordinate."""
+        alone = 1 + self.has_middle
+        return deviation * math.sqrt(alone + (2 if self.even else 4) * self._pairs) / self.length
+
+    @property
+    def _pairs(self) -> int:
+        """Coefficients with two parts, which stand for two of the whole transform."""
+        return self.coefficients - 1 - self.has_middle
+
+    def _coordinates(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Product sums with the rows of the integer matrix, one coefficient at a time."""
+        angle = np.arange(self.length) * (math.tau / self.length)
+        fold = 2**TABLE_BITS * (math.sqrt(2) if self.even else 1.0)
+        cosine, sine = (np.rint(fold * wave(angle)).astype(np.int64) for wave in (np.cos, np.sin))
+        rows = [values.sum() << TABLE_BITS]
+        place = np.zeros(self.length, dtype=np.int64)
+        for _ in range(self._pairs):
+            place += np.arange(self.length)
+            place[place >= self.length] -= self.length
+            rows += [values @ cosine[place], values @ sine[place]]
+        if self.has_middle:
+            rows.append((values[0::2].sum() - values[1::2].sum()) << TABLE_BITS)
+        return np.array(rows, dtype=np.int64)

@@ -10,19 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
-from discreet.counting.cells import Cells, Level
-from discreet.counting.expected_errors import expected_groups, expected_within
-from discreet.counting.levels import PREFIX, expected_noise, level_budgets
-from discreet.counting.profiles import Expectation, Profile
-from discreet.counting.published.published_counts import PublishedCounts
-from discreet.counting.sampling import fresh_key, random_records
-from discreet.counting.settings import Cap
+from discreet.counting.cells import Cells, Level, best_records, fresh_key
+from discreet.counting.counts import PREFIX, Cap
+from discreet.counting.profiles import Expectation, Profile, expected_groups, expected_within
+from discreet.counting.published.fan_jin import PublishedCounts
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.losses import Loss
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.numbers import Rational
 
 __all__ = ["GS"]
 
@@ -87,37 +84,36 @@ class GS(PublishedCounts):
         super().__post_init__()
         require_whole(self.width, "width")
 
-    def _grouping(self, cells: Cells) -> dict[Level, AdditiveMechanism]:
-        budgets = level_budgets(cells, self._budget.part(self.grouping_share), self.item_share)
-        return {level: budget.for_sums() for level, budget in budgets.items()}
+    def _grouping(self, cells: Cells) -> dict[Level, Budget]:
+        return self._budgets(cells, self._budget.part(self.grouping_share))
 
     @property
     def _counts_budget(self) -> Budget:
-        return self._budget.part(1 - as_fraction(self.grouping_share))
+        return self._budget.rest(self.grouping_share)
 
     def _caps(self, cells: Cells) -> tuple[str, ...]:
         return ("one random record of each user was counted for the order", *super()._caps(cells))
 
-    def _noise(self, cells: Cells) -> dict[str, float]:
+    def _drawn_noise(self, cells: Cells) -> dict[str, float]:
         """Of the sum of a group as it is drawn; and of each count, which gets its share of that."""
-        expected_noise(self._grouping(cells), lambda level: _one_record_each(cells, level))
-        expected = super()._noise(cells)
-        for level in self._mechanisms(cells):
+        expected = super()._drawn_noise(cells)
+        for level, grouping in self._grouping(cells).items():
+            grouping.noise_on(_one_record_each(cells, level))
             shared = max(1, min(self.width, cells.size(level)))
             expected[f"{PREFIX[level]}noise_sd"] /= shared
             expected[f"{PREFIX[level]}noise_95"] /= shared
         return expected
 
     def _rounds(self, plan: Plan) -> Rounds:
-        cells, noisy = plan.public.cells, {}
+        cells, noisy = plan.public, {}
         grouping = self._grouping(cells)
         for level, mechanism in self._mechanisms(cells).items():
             key = fresh_key()
             order = yield Round(
                 lambda records, level=level, key=key: _one_record_each(
-                    records.keep(random_records(records, 1, key)), level
+                    records.keep(best_records(records, 1, key=key)), level
                 ),
-                grouping[level],
+                grouping[level].for_sums(),
             )
             group = groups(order, self.width)
             sizes = np.bincount(group)
@@ -131,7 +127,7 @@ class GS(PublishedCounts):
     def _expected(self, cells: Cells, level: Level, profile: Profile) -> Expectation:
         counted = expected_within(cells, level, profile, None if self.cap == "data" else self.cap).counted
         shown = expected_within(cells, level, profile, 1).counted
-        noise = self._grouping(cells)[level].standard_deviation(_one_record_each(cells, level))
+        noise = self._grouping(cells)[level].noise_on(_one_record_each(cells, level))["noise_sd"]
         return expected_groups(counted, shown, noise, self.width, cells.n_places if level == "edges" else 1)
 
 

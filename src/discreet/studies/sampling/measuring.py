@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.counting.consistency import nonnegative
 from discreet.counting.contexts import Context
 from discreet.counting.estimation import expected_counts
+from discreet.counting.finishing import nonnegative
 from discreet.counting.top_items import TopItems
 from discreet.evaluation.counts import count_mse, kl_original_to_released, kl_released_to_original, top_k_precision
 from discreet.privacy.numbers import as_fraction

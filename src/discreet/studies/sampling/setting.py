@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.counting.cells import Cells
+from discreet.counting.cells import Cells, catalog_table
 from discreet.counting.contexts import Context, contexts_of
-from discreet.counting.tables import catalog_table
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError
 from discreet.studies.study import Settings

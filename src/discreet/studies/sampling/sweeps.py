@@ -8,13 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.counting.cells import Cells
+from discreet.counting.cells import Cells, best_records
 from discreet.counting.contexts import contexts_of
+from discreet.counting.counts import Cap
 from discreet.counting.item_counts import ItemCounts
-from discreet.counting.published.hpa import HPA
-from discreet.counting.published.sra import SRA
-from discreet.counting.sampling import best_records, random_records
-from discreet.counting.settings import Cap
+from discreet.counting.published.fan_jin import HPA, SRA
 from discreet.evaluation.counts import top_k_precision
 from discreet.studies.sampling.measuring import CountScores, Tick, measure, release_of
 from discreet.studies.sampling.setting import CountingRun
@@ -92,7 +90,7 @@ def weekly_shares(run: CountingRun, tick: Tick) -> pl.DataFrame | None:
         edges = release_of(daily, ours, daily.contexts).edges
         assert popularity is not None
         assert edges is not None
-        shares["SRA, sample"].append(_days(cells, random_records(cells, run.cap)))
+        shares["SRA, sample"].append(_days(cells, best_records(cells, run.cap)))
         shares["HPA, sample"].append(_days(cells, best_records(cells, run.cap, np.maximum(popularity, 0))))
         shares[f"{SHOWN}, released"].append(edges.sum(axis=0) / edges.sum())
         tick("days of the week")

@@ -7,13 +7,10 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.counting.counts import CountMethod
-from discreet.counting.hybrid import HybridCounts
-from discreet.counting.item_counts import ItemCounts
+from discreet.counting.item_counts import HybridCounts, ItemCounts
 from discreet.counting.published.dft import DFT
+from discreet.counting.published.fan_jin import HPA, LPA, SRA
 from discreet.counting.published.gs import GS
-from discreet.counting.published.hpa import HPA
-from discreet.counting.published.lpa import LPA
-from discreet.counting.published.sra import SRA
 from discreet.counting.top_items import TopItems
 from discreet.privacy.losses import mu_for, rho_for
 from discreet.studies.sampling.setting import CountingRun

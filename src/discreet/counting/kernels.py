@@ -1,4 +1,4 @@
-"""Water-filling: a user's allowance poured over records by the scores of their items, compiled."""
+"""Compiled loops over the records of each user. Import it inside the function that needs it: numba is heavy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,47 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-__all__ = ["fill"]
+__all__ = ["choose_best", "fill"]
+
+
+@njit(cache=True, nogil=True)
+def choose_best(
+    starts: NDArray[np.int64],
+    cap: int,
+    score: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    chosen: NDArray[np.bool_],
+) -> None:
+    """For each user, who has more than ``cap`` records, choose the ``cap`` with the highest scores.
+
+    Records above the cap-th highest score are in; of those at it the ones with the smallest words fill the room that is
+    left. Equal words go by their order.
+
+    Parameters
+    ----------
+    starts
+        Records of the n-th user are those from ``starts[n]`` to ``starts[n + 1]``.
+    chosen
+        One entry a record, false on entry.
+    """
+    for user in range(starts.size - 1):
+        first, last = starts[user], starts[user + 1]
+        threshold = -np.partition(-score[first:last], cap - 1)[cap - 1]
+        above = 0
+        for at in range(first, last):
+            chosen[at] = score[at] > threshold
+            above += chosen[at]
+        tied = np.flatnonzero(score[first:last] == threshold) + first
+        room = cap - above
+        limit = np.partition(words[tied], room - 1)[room - 1]
+        for at in tied:
+            if words[at] < limit:
+                chosen[at] = True
+                room -= 1
+        for at in tied:
+            if words[at] == limit and room > 0:
+                chosen[at] = True
+                room -= 1
 
 
 @njit(parallel=True, cache=True)
