@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.errors import PrivacyError, UsageError
 from discreet.pairs import CoPurchaseCosine, PublishedCosine, PublishedSlopeOne, SlopeOne
-from discreet.pairs.published_outputs import PublishedOutputs
+from discreet.pairs.published import PublishedOutputs
 
 
 @pytest.fixture(scope="module")

@@ -187,7 +187,7 @@ def hpa_losses(
         laws = []
         for mask in masks([random_choices(n, first) for n in sizes], sizes):
             sums = method._first_sums(cells.keep(mask), first)
-            pmf = method._first_budget.for_sums().log_pmf(sums)
+            pmf = method._popularity.log_pmf(sums)
             each = [pmf(np.array(values) - count) for count in sums.values]
             laws.append([sum(parts) for parts in itertools.product(*each)])
         return np.logaddexp.reduce(np.array(laws), axis=0) - math.log(len(laws))

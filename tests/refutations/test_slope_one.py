@@ -18,12 +18,12 @@ from discreet.data import Interactions
 from discreet.errors import PrivacyError, UsageError
 from discreet.pairs import CoPurchaseCosine, PublishedCosine, PublishedSlopeOne, SlopeOne
 from discreet.pairs.published_claims import (
-    cosine_cost,
+    cosine_claim,
     exact_cosine_sensitivity,
     exact_slope_sensitivity,
     published_cosine_sensitivity,
     published_slope_sensitivity,
-    slope_cost,
+    slope_claim,
 )
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.units import Unit
@@ -224,17 +224,18 @@ def test_one_rating_moves_a_hundred_outputs() -> None:
 
 
 def test_the_cost_of_many_outputs_is_told() -> None:
-    told = slope_cost(100, Fraction(1), LEAST, OVERLAP, SPAN)
+    claim = slope_claim(Fraction(1), LEAST, OVERLAP, SPAN)
+    told = claim.cost(100)
     assert told.claimed == 100
     assert told.present == 1000
     assert told.value == 100 * Fraction(10, 11)
     assert PublishedSlopeOne(epsilon=1, rating_range=5).cost(100) == told
     bought = PublishedCosine(epsilon="1/2").cost(10)
-    assert bought == cosine_cost(10, Fraction(1, 2), 20)
+    assert bought == cosine_claim(Fraction(1, 2), 20).cost(10)
     assert bought.value is None
     assert float(bought.present) == pytest.approx(10 * 0.5 * 7.0711, rel=1e-4)
     with pytest.raises(UsageError, match="outputs"):
-        slope_cost(0, Fraction(1), LEAST, OVERLAP, SPAN)
+        claim.cost(0)
 
 
 # Theorem 3.2

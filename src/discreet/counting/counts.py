@@ -48,7 +48,7 @@ LIST_LENGTH = 10
 
 
 def normalize(settings: Any, *, unchecked: tuple[str, ...] = ()) -> None:
-    """Make epsilon, delta and shares of a frozen dataclass exact, and check its caps; None stays where it is the default.
+    """Make epsilon, delta and shares of a frozen dataclass exact, and check its caps.
 
     Parameters
     ----------

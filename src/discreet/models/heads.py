@@ -1,20 +1,23 @@
-"""Which items are compared: a public list, or those that a first, charged release says are touched most."""
+"""Models of pairs of items, and which items they compare: a public list, or those that a first release finds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arguments import require_whole
 from discreet.common.remedies import NO_REPEATS
+from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
 from discreet.models.item_statistics import ItemStatistics, item_statistics_sums, public_ends
+from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel
 from discreet.privacy.bounding import BoundedInteractions, BoundedSums, cap_items, distinct_items
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.method import Parts, Plan, Round
@@ -22,7 +25,10 @@ from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 
-__all__ = ["HeadChoice", "read_statistics"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["HeadChoice", "HeadModel", "read_statistics"]
 
 LEAST_HEAD, MOST_HEAD = 60, 5000
 """Between these the rule for the size stays; dense matrices of more items are left to those who ask."""
@@ -158,3 +164,119 @@ def read_statistics(release: Release, n_items: int, ends: tuple[float, float] | 
         ends=ends,
         noise=release.parameters["noise_first"],
     )
+
+
+class HeadModel(ReleasedModel):
+    """A model of how the items of a head go together, from two releases: of single items, then of pairs of the head.
+
+    A subclass is a dataclass with the settings of this class and its own. It fills in ``_plan`` (with ``_planned``),
+    ``_rounds``, ``_build`` (with ``_read_head``) and ``_score``.
+
+    Attributes
+    ----------
+    head_ : int32 array
+        Codes of the head.
+    popularity_ : float array
+        Noisy weight of the users of each item.
+    """
+
+    units: ClassVar[tuple[str, ...]] = ("user", "record")
+    least: ClassVar[Mapping[str, int]] = {"cap": 1, "head": 2}
+    """The least value of each setting that is a number or None."""
+
+    epsilon: Rational
+    delta: Rational
+    unit: Unit | str
+    cap: int | None
+    head: Any
+    first_share: Rational
+    popularity_: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self.unit = Unit.of(self.unit, self.units)
+        self.head = self.head if self.head is None or isinstance(self.head, int) else tuple(self.head)
+        as_share(self.first_share, "first_share")
+        for name, least in self.least.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, tuple):
+                require_whole(value, name, least=least)
+        self._budget.loss  # noqa: B018 wrong budgets fail here
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta, self.unit)
+
+    @property
+    def _cap(self) -> int | None:
+        return self.cap
+
+    @property
+    def _kind(self) -> dict[str, Any]:
+        """What the bounds of sums over pairs depend on."""
+        return {"unit": Unit.of(self.unit), "norm": self._budget.norm, "most": self._cap}
+
+    # The release
+
+    def _bounded(self, data: Interactions, choice: HeadChoice) -> BoundedInteractions:
+        return choice.bounded(data, self._cap)
+
+    def _planned(
+        self,
+        public: Interactions,
+        choice: HeadChoice,
+        *,
+        basis: str,
+        subject: str,
+        expected: Mapping[str, float],
+        not_covered: tuple[str, ...] = SEVERAL_RECORDS,
+        details: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """The plan of a release of this head.
+
+        Parameters
+        ----------
+        expected
+            The noise on the pairs.
+        not_covered
+            What is not covered besides where one record is the unit.
+        """
+        unit, bounded = Unit.of(self.unit), self._bounded(public, choice)
+        return Plan(
+            loss=self._budget.loss,
+            unit=unit,
+            basis=basis,
+            subject=f"{subject} of {public.n_items:,} items",
+            caps=bounded.caps,
+            not_covered=(*NOT_COVERED, *(not_covered if unit.what == "record" else ())),
+            joint=True,
+            expected={**choice.expected(bounded.records), **expected},
+            details=details or {},
+            public=(choice, public),
+        )
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
+        return self._bounded(data, plan.public[0]).records
+
+    # Post-processing
+
+    def _read_head(self, release: Release) -> None:
+        self.items_ = IdMap(release.table("items")["item_id"], what="item")
+        self.head_ = release.array("head").astype(np.int32)
+        self._place = np.full(len(self.items_), -1, dtype=np.int64)
+        self._place[self.head_] = np.arange(self.head_.size)
+
+    def _by_popularity(self, rows: csr_array, spoken: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """What is spoken for in the head by that; below it, items by popularity: −1/(1 + weight) rises with it."""
+        popular = -1 / (1 + np.maximum(self.popularity_, 0)) + 1e-9 * np.minimum(self.popularity_, 0)
+        scores = np.tile(popular, (rows.indptr.size - 1, 1))
+        if spoken is not None:
+            scores[:, self.head_] = np.where(spoken > 0, spoken, scores[:, self.head_])
+        return scores
+
+    def _alike(self, items: NDArray[np.int32], likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Positive likeness of the items of the head to each of these."""
+        scores = np.full((items.size, len(self.items_)), -np.inf)
+        for row, place in enumerate(self._place[items]):
+            if place >= 0:
+                scores[row, self.head_] = np.where(likeness[place] > 0, likeness[place], -np.inf)
+        return scores

@@ -9,23 +9,22 @@ M. Kearns, M. Pai, A. Roth, J. Ullman: Mechanism design in large games. ITCS 201
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.common.arguments import require_whole
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
-from discreet.models.heads import HeadChoice
+from discreet.models.heads import HeadChoice, HeadModel
 from discreet.models.item_gram import empty_gram, item_gram
 from discreet.models.item_likeness import affinity_of, agreement_of, without_common_level
 from discreet.models.item_statistics import ItemStatistics, public_ends
-from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
-from discreet.privacy.budget import Budget, as_share
+from discreet.models.released_model import require_named_catalog
+from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import Loss, Pure
 from discreet.privacy.method import Plan, Round, Rounds
@@ -57,7 +56,7 @@ SHARE_OF_HEAD = 1 / 8
 
 
 @dataclass
-class PrivateItemKNN(ReleasedModel):
+class PrivateItemKNN(HeadModel):
     """Item-based neighbors whose likeness comes from noisy sums over all users.
 
     Two releases. First, for every item of the catalog, how well it was rated and how much weight of raters it has.
@@ -124,6 +123,7 @@ class PrivateItemKNN(ReleasedModel):
     """
 
     name: ClassVar[str] = "private-item-knn"
+    least: ClassVar[Mapping[str, int]] = {"k": 1, "cap": 1, "head": 1}
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -133,56 +133,24 @@ class PrivateItemKNN(ReleasedModel):
     first_share: Rational = "3/10"
     unit: Unit | str = "user"
 
-    def __post_init__(self) -> None:
-        self.unit = Unit.of(self.unit, ("user", "record"))
-        as_share(self.first_share, "first_share")
-        require_whole(self.k, "k")
-        for name, value in (("cap", self.cap), ("head", self.head)):
-            if value is not None:
-                require_whole(value, name)
-        self._budget.loss  # noqa: B018 wrong budgets fail here
-
-    @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta, self.unit)
-
-    # The release
-
     def _plan(self, public: Interactions) -> Plan:
         require_named_catalog(public, "item neighbors")
         unit, rated = Unit.of(self.unit), public.rating is not None
         choice = HeadChoice.of(self.head, public, self._budget, self.first_share, head_size)
-        bounded = choice.bounded(public, self._cap)
         bounds = empty_gram(choice.most, rated=rated, **self._kind)
         choice.rest.for_sums().check(bounds)
-        return Plan(
-            loss=self._budget.loss,
-            unit=unit,
+        return self._planned(
+            public,
+            choice,
             basis=f"noisy offsets and Gram matrices, docs/proofs/gram.md, {_THEOREMS[unit.what, self._budget.norm]}",
-            subject=f"a neighbor model of {public.n_items:,} items",
-            caps=bounded.caps,
-            not_covered=(*NOT_COVERED, *(SEVERAL_RECORDS if unit.what == "record" else ())),
-            joint=True,
+            subject="a neighbor model",
+            expected={"noise_gram": choice.rest.for_sums().standard_deviation(bounds)},
             details={"scale": str(public.scale) if rated else None},
-            expected={
-                **choice.expected(bounded.records),
-                "noise_gram": choice.rest.for_sums().standard_deviation(bounds),
-            },
-            public=(choice, public),
         )
 
     @property
     def _cap(self) -> int | None:
         return CAP if self.cap is None and Unit.of(self.unit).what == "user" else self.cap
-
-    @property
-    def _kind(self) -> dict[str, Any]:
-        """What the bounds of the matrices depend on."""
-        return {"unit": Unit.of(self.unit), "norm": self._budget.norm, "most": self._cap}
-
-    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
-        choice, _ = plan.public
-        return choice.bounded(data, self._cap).records
 
     def _rounds(self, plan: Plan) -> Rounds:
         choice, public = plan.public
@@ -208,7 +176,7 @@ class PrivateItemKNN(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         unit = release.guarantee.unit
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
+        self._read_head(release)
         rated, noise = "products" in release.parts, release.parameters["noise_gram"]
         first = ItemStatistics.read(
             release.array("first"),
@@ -218,9 +186,6 @@ class PrivateItemKNN(ReleasedModel):
         )
         self.offsets_, self.popularity_, self.level_ = first.offsets, first.weights, first.level
         self.low_, self.high_ = first.low, first.high
-        self.head_ = release.array("head").astype(np.int32)
-        self._place = np.full(len(self.items_), -1, dtype=np.int64)
-        self._place[self.head_] = np.arange(self.head_.size)
         together = release.array("co_counts")
         self.affinity_ = affinity_of(together, noise, self.k)
         self.agreement_ = np.zeros_like(self.affinity_)
@@ -233,14 +198,10 @@ class PrivateItemKNN(ReleasedModel):
         self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        # Below everything that neighbors speak for, items stand by popularity: −1/(1 + weight) rises with it.
-        popular = -1 / (1 + np.maximum(self.popularity_, 0)) + 1e-9 * np.minimum(self.popularity_, 0)
-        scores = np.tile(popular, (rows.indptr.size - 1, 1))
-        if self.ranking_ == "neighbors":
-            touched = rows[:, self.head_].astype(bool).astype(np.float64)
-            spoken = touched @ self.affinity_.T
-            scores[:, self.head_] = np.where(spoken > 0, spoken, scores[:, self.head_])
-        return scores
+        if self.ranking_ != "neighbors":
+            return self._by_popularity(rows)
+        touched = rows[:, self.head_].astype(bool).astype(np.float64)
+        return self._by_popularity(rows, touched @ self.affinity_.T)
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
         if self.low_ is None or self.high_ is None:
@@ -267,12 +228,7 @@ class PrivateItemKNN(ReleasedModel):
         return np.clip(predicted, self.low_, self.high_)
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
-        scores = np.full((items.size, len(self.items_)), -np.inf)
-        for row, place in enumerate(self._place[items]):
-            if place >= 0:
-                likeness = self.affinity_[place]
-                scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
-        return scores
+        return self._alike(items, self.affinity_)
 
 
 # How far what users have in common stands out of the noise

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +41,8 @@ class PairBounds:
     counts_l2: int
 
 
-@dataclass(frozen=True)
-class WeighedPairs:
-    """Weighed sums over users for all pairs j < k of the head, in the order of the upper triangle.
-
-    Parameters
-    ----------
-    differences
-        Σ W·(x_j − x_k); a step is worth so many stars.
-    counts
-        Σ W.
-    """
+class WeighedPairs(NamedTuple):
+    """Σ W·(x_j − x_k) and Σ W over users for all pairs j < k of the head, in the order of the upper triangle."""
 
     differences: BoundedSums
     counts: BoundedSums

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["PairRecords", "add_pairs", "kept_pairs", "mirror", "pair_means", "pair_scores"]
+__all__ = ["PairRecords", "add_pairs", "mirror", "pair_means", "pair_scores"]
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[Any]
@@ -63,29 +63,6 @@ def add_pairs(first: int, records: PairRecords, weights: Integers, differences: 
                 j = items[other]
                 of_differences[j] += weight * (mine - values[other])
                 of_counts[j] += weight
-
-
-@njit(cache=True, nogil=True)
-def kept_pairs(
-    first: int, minimum: int, differences: Numbers, counts: Integers
-) -> tuple[NDArray[np.int64], NDArray[np.int32], Numbers, Integers]:
-    """Of the sums of ``add_pairs`` those with more than the minimum: how many each item has, others, and both sums."""
-    rows, n = counts.shape
-    lengths = np.zeros(rows, dtype=np.int64)
-    for row in range(rows):
-        for j in range(first + row + 1, n):
-            lengths[row] += counts[row, j] > minimum
-    total = lengths.sum()
-    others = np.empty(total, dtype=np.int32)
-    kept_differences, kept_counts = np.empty(total, dtype=differences.dtype), np.empty(total, dtype=counts.dtype)
-    place = 0
-    for row in range(rows):
-        for j in range(first + row + 1, n):
-            if counts[row, j] > minimum:
-                others[place], kept_counts[place] = j, counts[row, j]
-                kept_differences[place] = differences[row, j]
-                place += 1
-    return lengths, others, kept_differences, kept_counts
 
 
 @njit(cache=True, nogil=True)

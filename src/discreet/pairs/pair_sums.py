@@ -143,7 +143,7 @@ def pair_sums(
     >>> sums.differences * sums.step, sums.counts
     (array([-1.,  1.]), array([2, 2], dtype=int32))
     """
-    from discreet.pairs.pair_kernels import add_pairs, kept_pairs, mirror
+    from discreet.pairs.pair_kernels import add_pairs, mirror
 
     values, step = _in_steps(data)
     kept = _of_head(data, head)
@@ -158,7 +158,9 @@ def pair_sums(
         shape = (min(height, n - first), n)
         differences, counts = np.zeros(shape, dtype=wide), np.zeros(shape, dtype=np.int32)
         add_pairs(first, records, ones, differences, counts)
-        found[first] = kept_pairs(first, minimum_overlap, differences, counts)
+        row, other = np.nonzero(counts > minimum_overlap)
+        lengths = np.bincount(row, minlength=shape[0])
+        found[first] = (lengths, other.astype(np.int32), differences[row, other], counts[row, other])
 
     share_out(work, range(0, n, height), available_threads(threads))
     blocks = [found.pop(first) for first in sorted(found)]

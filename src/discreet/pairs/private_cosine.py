@@ -9,23 +9,21 @@ report, University of Texas at Austin, 2011 (equations 7 and 8).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.common.arguments import require_whole
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.models.heads import HeadChoice, read_statistics
+from discreet.models.heads import HeadChoice, HeadModel, read_statistics
 from discreet.models.item_gram import empty_gram, item_gram
 from discreet.models.item_likeness import affinity_of
 from discreet.models.item_statistics import ItemStatistics
-from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
-from discreet.privacy.budget import Budget, as_share
+from discreet.models.released_model import require_named_catalog
+from discreet.privacy.bounding import BoundedInteractions
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
@@ -39,7 +37,7 @@ __all__ = ["PrivateCosine"]
 
 
 @dataclass
-class PrivateCosine(ReleasedModel):
+class PrivateCosine(HeadModel):
     """Co-purchase cosine whose numbers of common buyers are noisy sums over all users.
 
     First the noisy weight of buyers of every item; then, for the items with the most weight (the head), how much weight
@@ -91,6 +89,7 @@ class PrivateCosine(ReleasedModel):
     """
 
     name: ClassVar[str] = "private-cosine"
+    least: ClassVar[Mapping[str, int]] = {"cap": 1, "k": 1, "head": 2}
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -100,52 +99,24 @@ class PrivateCosine(ReleasedModel):
     first_share: Rational = "3/10"
     k: int | None = None
 
-    def __post_init__(self) -> None:
-        self.unit = Unit.of(self.unit, ("user", "record"))
-        self.head = self.head if self.head is None or isinstance(self.head, int) else tuple(self.head)
-        as_share(self.first_share, "first_share")
-        for name, value in (("cap", self.cap), ("k", self.k)):
-            if value is not None:
-                require_whole(value, name)
-        if isinstance(self.head, int):
-            require_whole(self.head, "head", least=2)
-        self._budget.loss  # noqa: B018 wrong budgets fail here
-
-    @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta, self.unit)
-
     # The release
 
     def _plan(self, public: Interactions) -> Plan:
         require_named_catalog(public, "common buyers")
-        unit, choice = Unit.of(self.unit), HeadChoice.of(self.head, public, self._budget, self.first_share)
-        bounded = choice.bounded(public, self.cap)
+        choice = HeadChoice.of(self.head, public, self._budget, self.first_share)
         mechanism, bounds = choice.rest.for_sums(), empty_gram(choice.most, rated=False, **self._kind)
         mechanism.check(bounds)
-        return Plan(
-            loss=self._budget.loss,
-            unit=unit,
+        return self._planned(
+            public,
+            choice,
             basis="noisy numbers of common buyers, docs/proofs/pairs.md, Theorem 4",
-            subject=f"a co-purchase model of {public.n_items:,} items",
-            caps=bounded.caps,
-            not_covered=(*NOT_COVERED, *(SEVERAL_RECORDS if unit.what == "record" else ())),
-            joint=True,
-            expected={
-                **choice.expected(_purchases(bounded.records)),
-                "noise_together": mechanism.standard_deviation(bounds),
-            },
-            public=(choice, public),
+            subject="a co-purchase model",
+            expected={"noise_together": mechanism.standard_deviation(bounds)},
         )
 
-    @property
-    def _kind(self) -> dict[str, Any]:
-        """What the bounds of the matrix depend on."""
-        return {"unit": Unit.of(self.unit), "norm": self._budget.norm, "most": self.cap}
-
-    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
-        choice, _ = plan.public
-        return _purchases(choice.bounded(data, self.cap).records)
+    def _bounded(self, data: Interactions, choice: HeadChoice) -> BoundedInteractions:
+        bounded = super()._bounded(data, choice)
+        return replace(bounded, records=_purchases(bounded.records))
 
     def _rounds(self, plan: Plan) -> Rounds:
         choice, public = plan.public
@@ -162,10 +133,7 @@ class PrivateCosine(ReleasedModel):
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
-        self.head_ = release.array("head").astype(np.int32)
-        self._place = np.full(len(self.items_), -1, dtype=np.int64)
-        self._place[self.head_] = np.arange(self.head_.size)
+        self._read_head(release)
         together = release.array("together")
         if "first" in release.parts:
             self.popularity_ = read_statistics(release, len(self.items_), None).weights
@@ -177,20 +145,11 @@ class PrivateCosine(ReleasedModel):
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         """Equation 8; below everything that a purchase speaks for, items stand by popularity."""
-        popular = -1 / (1 + np.maximum(self.popularity_, 0)) + 1e-9 * np.minimum(self.popularity_, 0)
-        scores = np.tile(popular, (rows.indptr.size - 1, 1))
         touched = rows[:, self.head_].astype(bool).astype(np.float64)
-        estimates = (touched @ self.cosines_.T) / np.maximum(np.diff(rows.indptr), 1)[:, None]
-        scores[:, self.head_] = np.where(estimates > 0, estimates, scores[:, self.head_])
-        return scores
+        return self._by_popularity(rows, (touched @ self.cosines_.T) / np.maximum(np.diff(rows.indptr), 1)[:, None])
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
-        scores = np.full((items.size, len(self.items_)), -np.inf)
-        for row, place in enumerate(self._place[items]):
-            if place >= 0:
-                likeness = self.cosines_[place]
-                scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
-        return scores
+        return self._alike(items, self.cosines_)
 
 
 def _purchases(data: Interactions) -> Interactions:

@@ -9,7 +9,7 @@ J. Dong, A. Roth, W. Su: Gaussian differential privacy. J. R. Stat. Soc. B, 2022
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -18,19 +18,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arguments import require_choice
 from discreet.common.remedies import DECLARE_SCALE
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
-from discreet.models.heads import HeadChoice, read_statistics
+from discreet.models.heads import HeadChoice, HeadModel, read_statistics
 from discreet.models.item_statistics import public_ends
-from discreet.models.released_model import NOT_COVERED, SEVERAL_RECORDS, ReleasedModel, require_named_catalog
+from discreet.models.released_model import SEVERAL_RECORDS, require_named_catalog
 from discreet.pairs.difference_sums import WeighedPairs, difference_sums, empty_sums
-from discreet.pairs.noisy_slopes import NoisySlopes, offsets_of_pairs
-from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.mechanisms import AdditiveMechanism, Exact
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction
@@ -40,7 +36,7 @@ from discreet.privacy.units import Unit
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["PrivateSlopeOne"]
+__all__ = ["PrivateSlopeOne", "offsets_of_pairs", "slopes_of_pairs"]
 
 COUNTS_SHARE = Fraction(1, 5)
 """Of what is spent on pairs, the share for how often they are rated together."""
@@ -48,20 +44,23 @@ COUNTS_SHARE = Fraction(1, 5)
 OWN = 2
 """A person's level is drawn towards the general one with so many ratings' worth."""
 
+SPREAD = 0.06
+"""How far the difference of two items usually is from the difference of their offsets, in widths of the scale."""
+
+OFFSETS = 0.12
+"""How far items usually are from the general level, in widths of the scale."""
+
+Matrix = NDArray[np.float64]
+
 _THEOREMS = {
     ("user", "add-remove"): "Theorem 1",
     ("record", "add-remove"): "Theorem 2",
     ("record", "value"): "Theorem 3",
 }
-_MORE_NOT_COVERED = {
-    ("user", "add-remove"): (),
-    ("record", "add-remove"): SEVERAL_RECORDS,
-    ("record", "value"): ("who rated what", "several records of one user at once"),
-}
 
 
 @dataclass
-class PrivateSlopeOne(ReleasedModel):
+class PrivateSlopeOne(HeadModel):
     """Slope One whose differences and numbers of common raters are noisy sums over all users.
 
     First, for every item of the catalog, how much and how well it was rated; then, for the items with the most weight
@@ -122,6 +121,8 @@ class PrivateSlopeOne(ReleasedModel):
     """
 
     name: ClassVar[str] = "private-slope-one"
+    units: ClassVar[tuple[str, ...]] = ("user", "record", "record/value")
+    least: ClassVar[Mapping[str, int]] = {"cap": 2, "head": 2}
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -133,14 +134,8 @@ class PrivateSlopeOne(ReleasedModel):
     threshold: Rational = 1
 
     def __post_init__(self) -> None:
-        self.unit = Unit.of(self.unit, ("user", "record", "record/value"))
-        self.head = self.head if self.head is None or isinstance(self.head, int) else tuple(self.head)
-        as_share(self.first_share, "first_share")
+        super().__post_init__()
         require_choice(self.weight, "weight", ("shared", "equal"))
-        if self.cap is not None:
-            require_whole(self.cap, "cap", least=2)
-        if isinstance(self.head, int):
-            require_whole(self.head, "head", least=2)
         if self.weight == "equal" and self.cap is None:
             raise UsageError(
                 "cap must be given where everybody's pairs weigh the same: many items have no bound.",
@@ -148,11 +143,6 @@ class PrivateSlopeOne(ReleasedModel):
             )
         if as_fraction(self.threshold, "threshold") < 0:
             raise UsageError(f"threshold must be at least 0, got {self.threshold}.")
-        self._budget.loss  # noqa: B018 wrong budgets fail here
-
-    @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta, self.unit)
 
     # The release
 
@@ -161,60 +151,42 @@ class PrivateSlopeOne(ReleasedModel):
         if public.rating is None or public.scale is None:
             raise UsageError("Slope One needs ratings on a public scale.", remedy=DECLARE_SCALE)
         unit, choice = Unit.of(self.unit), HeadChoice.of(self.head, public, self._budget, self.first_share)
-        bounded = choice.bounded(public, self.cap)
         bounds = empty_sums(public.scale, choice.most, **self._kind)
-        by_difference, by_count = self._mechanisms(choice)
-        by_difference.check(bounds.differences)
-        if by_count is not None:
-            by_count.check(bounds.counts)
-        return Plan(
-            loss=self._budget.loss,
-            unit=unit,
+        for mechanism, sums in zip(self._mechanisms(choice), bounds, strict=True):
+            mechanism.check(sums)
+        return self._planned(
+            public,
+            choice,
             basis=f"noisy differences and counts of pairs, docs/proofs/pairs.md, {_THEOREMS[unit.what, unit.relation]}",
-            subject=f"a Slope One model of {public.n_items:,} items",
-            caps=bounded.caps,
-            not_covered=(*NOT_COVERED, *_MORE_NOT_COVERED[unit.what, unit.relation]),
-            joint=True,
+            subject="a Slope One model",
+            expected=self._noise(choice, bounds),
+            not_covered=("who rated what", SEVERAL_RECORDS[1]) if unit.relation == "value" else SEVERAL_RECORDS,
             details={"scale": str(public.scale)},
-            expected={**choice.expected(bounded.records), **self._noise(choice, bounds)},
-            public=(choice, public),
         )
 
     @property
     def _kind(self) -> dict[str, Any]:
-        """What the bounds of the sums depend on."""
-        unit, norm = Unit.of(self.unit), self._budget.norm
-        return {"unit": unit, "norm": norm, "most": self.cap, "equal": self.weight == "equal"}
+        return {**super()._kind, "equal": self.weight == "equal"}
 
-    def _mechanisms(self, choice: HeadChoice) -> tuple[AdditiveMechanism, AdditiveMechanism | None]:
+    def _mechanisms(self, choice: HeadChoice) -> tuple[AdditiveMechanism, AdditiveMechanism | Exact]:
         """For the differences and for the counts, which are exact where it is public who rated what."""
         if Unit.of(self.unit).relation == "value":
-            return choice.rest.for_sums(), None
+            return choice.rest.for_sums(), Exact("who rated what is public")
         return choice.rest.part(1 - COUNTS_SHARE).for_sums(), choice.rest.part(COUNTS_SHARE).for_sums()
 
     def _noise(self, choice: HeadChoice, bounds: WeighedPairs) -> dict[str, float]:
         """The noise on differences and counts of a head of this size."""
-        by_difference, by_count = self._mechanisms(choice)
-        return {
-            "noise_differences": by_difference.standard_deviation(bounds.differences),
-            "noise_counts": 0.0 if by_count is None else by_count.standard_deviation(bounds.counts),
-        }
-
-    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
-        choice, _ = plan.public
-        return choice.bounded(data, self.cap).records
+        names = ("noise_differences", "noise_counts")
+        each = zip(names, self._mechanisms(choice), bounds, strict=True)
+        return {name: mechanism.standard_deviation(sums) for name, mechanism, sums in each}
 
     def _rounds(self, plan: Plan) -> Rounds:
         choice, public = plan.public
         head, parts = yield from choice.rounds(plan, public)
         bounds = empty_sums(public.scale, head.size, **self._kind)
-        by_difference, by_count = self._mechanisms(choice)
-
-        def sums(records: Interactions) -> tuple[BoundedSums, BoundedSums]:
-            found = difference_sums(records, head, **self._kind)
-            return found.differences, found.counts
-
-        differences, counts = yield Round(sums, (by_difference, by_count or Exact("who rated what is public")))
+        differences, counts = yield Round(
+            lambda records: difference_sums(records, head, **self._kind), self._mechanisms(choice)
+        )
         released = {
             **parts,
             "head": head,
@@ -227,35 +199,33 @@ class PrivateSlopeOne(ReleasedModel):
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
-        public = release.parameters
-        scale = RatingScale.of(public["scale"])
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
-        self.low_, self.high_ = float(scale.low), float(scale.high)
-        self.head_ = release.array("head").astype(np.int32)
+        self._read_head(release)
+        public, scale = release.parameters, RatingScale.of(release.parameters["scale"])
+        self.low_, self.high_, width = float(scale.low), float(scale.high), float(scale.width)
         first = read_statistics(release, len(self.items_), public_ends(scale))
         self.offsets_, self.level_ = first.offsets, first.level
+        sums, noise = (release.array("differences"), release.array("counts")), public["noise_differences"]
         if "first" not in release.parts:
-            self.offsets_[self.head_] = offsets_of_pairs(
-                release.array("differences"),
-                release.array("counts"),
-                noise_differences=public["noise_differences"],
-                width=float(scale.width),
-            )
-        self._slopes = NoisySlopes.read(
-            release.array("differences"),
-            release.array("counts"),
+            self.offsets_[self.head_] = offsets_of_pairs(*sums, noise_differences=noise, width=width)
+        self.slopes_, self._weights = slopes_of_pairs(
+            *sums,
             self.offsets_[self.head_],
-            noise_differences=public["noise_differences"],
+            noise_differences=noise,
             noise_counts=public["noise_counts"],
-            width=float(scale.width),
+            width=width,
             threshold=float(as_fraction(self.threshold)),
         )
-        self.slopes_ = self._slopes.slopes
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         """Predictions before they are clipped, so that the best stay in order."""
         predicted = self._levels(rows)[:, None] + self.offsets_
-        spoken, weights = self._slopes.predicted(rows[:, self.head_].astype(np.float64))
+        # Products of a sparse and a dense matrix are added row by row in the order of the history, so that nobody's
+        # numbers depend on who is asked for beside them.
+        rated = rows[:, self.head_].astype(np.float64)
+        touched = rated.copy()
+        touched.data = np.ones(rated.data.size)
+        weights = touched @ self._weights
+        spoken = rated @ self._weights + touched @ (self._weights * self.slopes_.T)
         plain = predicted[:, self.head_]
         predicted[:, self.head_] = np.where(weights > 0, spoken / np.where(weights > 0, weights, 1.0), plain)
         return predicted
@@ -277,6 +247,71 @@ class PrivateSlopeOne(ReleasedModel):
         own = rows.data.astype(np.float64) - self.offsets_[rows.indices]
         return (np.bincount(owner, weights=own, minlength=counts.size) + OWN * self.level_) / (counts + OWN)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Differences say which of two items is liked better, not what goes with what."""
-        return np.full((items.size, len(self.items_)), -np.inf)
+
+# From noisy sums over pairs to Slope One: post-processing, free of charge
+
+
+def slopes_of_pairs(
+    differences: Matrix,
+    counts: Matrix,
+    offsets: Matrix,
+    *,
+    noise_differences: float,
+    noise_counts: float,
+    width: float,
+    threshold: float,
+) -> tuple[Matrix, Matrix]:
+    """How much better the item of the row is liked than that of the column, and how much the pair counts.
+
+    What noise hides is taken to be what the offsets of the two items say: with C the noisy count and X the noisy
+    difference less C times that of the offsets, s = offsets + X·C/(C² + (noise of X/usual size)²). Without noise it
+    is the plain quotient.
+
+    Parameters
+    ----------
+    offsets
+        How far above the general level each item is liked, in stars: public or released before.
+    noise_differences, noise_counts
+        Standard deviations.
+    width
+        Of the rating scale.
+    threshold
+        Pairs whose noisy count is at most so many deviations of its noise say no more than the offsets do.
+    """
+    apart, together = square(differences, -1), square(counts, 1)
+    usual = offsets[:, None] - offsets[None, :]
+    known = np.where(together > threshold * noise_counts, together, 0.0)
+    hidden = (noise_differences**2 + (usual * noise_counts) ** 2) / (SPREAD * width) ** 2
+    extra = np.where(known > 0, (apart - known * usual) * known / np.where(known > 0, known**2 + hidden, 1.0), 0.0)
+    # Nothing counts for less than the noise lets it look.
+    weights = np.maximum(known, noise_counts)
+    np.fill_diagonal(weights, 0.0)
+    return np.clip(usual + extra, -width, width), weights
+
+
+def offsets_of_pairs(differences: Matrix, counts: Matrix, *, noise_differences: float, width: float) -> Matrix:
+    """How far above the others each item is liked, from noisy upper triangles: weighted least squares, with a ridge for
+    what noise adds to the sum of a row.
+    """
+    apart, together = square(differences, -1), np.maximum(square(counts, 1), 0.0)
+    known = together.sum(axis=1)
+    noise = apart.shape[0] * noise_differences**2 / (OFFSETS * width) ** 2
+    # Without common raters, and without noise, any offset would do: it is 0.
+    ridge = noise / np.maximum(known, np.sqrt(noise)) + 1e-9 * (1 + known) if noise else 1e-9 * (1 + known)
+    return np.clip(np.linalg.solve(np.diag(known + ridge) - together, apart.sum(axis=1)), -width, width)
+
+
+def square(triangle: Matrix, sign: int) -> Matrix:
+    """The whole matrix from its upper triangle; below it the same with this sign.
+
+    Examples
+    --------
+    >>> square(np.array([1.0, 2.0, 3.0]), -1)
+    array([[ 0.,  1.,  2.],
+           [-1.,  0.,  3.],
+           [-2., -3.,  0.]])
+    """
+    size = (1 + round((1 + 8 * triangle.size) ** 0.5)) // 2
+    whole = np.zeros((size, size))
+    whole[np.triu_indices(size, 1)] = triangle
+    return whole + sign * whole.T

@@ -8,6 +8,7 @@ report, University of Texas at Austin, 2011 (Theorems 3.1 and 3.2).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -19,25 +20,78 @@ from discreet.common.arguments import require_whole
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
+from discreet.models.published_model import PublishedModel
 from discreet.pairs.copurchase import CoPurchaseCosine
-from discreet.pairs.published_claims import (
-    OutputCost,
-    cosine_cost,
-    cosine_promise,
-    published_cosine_sensitivity,
-    published_slope_sensitivity,
-    slope_cost,
-    slope_promise,
-)
-from discreet.pairs.published_outputs import PublishedOutputs
+from discreet.pairs.published_claims import OutputClaim, OutputCost, cosine_claim, slope_claim
 from discreet.pairs.slope_one import SlopeOne
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.numbers import Rational, as_fraction, as_positive
+from discreet.privacy.published_draws import laplace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["PublishedCosine", "PublishedSlopeOne"]
+__all__ = ["PublishedCosine", "PublishedOutputs", "PublishedSlopeOne"]
+
+
+class PublishedOutputs(PublishedModel):
+    """A plain model whose every output gets Laplace noise of scale Δf/ε when it is first asked for.
+
+    An output that was drawn stays: asking again gives the same number. A loaded model draws anew.
+    """
+
+    epsilon: Rational
+    least_ratings: int
+
+    @abstractmethod
+    def _claim(self) -> OutputClaim:
+        """The theorem, with these settings."""
+
+    def sensitivity(self) -> Fraction:
+        """Δf as the theorem has it."""
+        return self._claim().sensitivity
+
+    def cost(self, outputs: int) -> OutputCost:
+        """What so many outputs spend: as claimed for each, and as far as it is known to be true."""
+        return self._claim().cost(outputs)
+
+    def _claimed(self) -> Guarantee:
+        return self._claim().guarantee()
+
+    @abstractmethod
+    def _outputs(self, rows: csr_array) -> NDArray[np.float64]:
+        """f of every item for each history, without noise."""
+
+    @abstractmethod
+    def _output(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        """f of some items, without noise."""
+
+    def _check(self, data: Interactions) -> None:
+        as_positive(self.epsilon, "epsilon")
+        require_whole(self.least_ratings, "least_ratings")
+
+    # Using
+
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        scores = self._answers.all(self._people(rows), lambda asking: self._noisy(self._outputs(rows[asking])))
+        return np.where(self._served(rows)[:, None], scores, -np.inf)
+
+    def _drawn(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Noisy outputs of some items; NaN for people with too few ratings."""
+        people = self._people(rows)
+        found = self._answers.some(
+            [people[r] for r in row.tolist()],
+            item,
+            lambda places: self._noisy(self._output(rows, row[places], item[places])),
+        )
+        return np.where(self._served(rows)[row], found, np.nan)
+
+    def _noisy(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return outputs + laplace(np.full(outputs.shape, float(self.sensitivity() / as_positive(self.epsilon))))
+
+    def _served(self, rows: csr_array) -> NDArray[np.bool_]:
+        """Who has ratings enough to be recommended anything."""
+        return np.diff(rows.indptr) >= self.least_ratings
 
 
 @dataclass
@@ -87,12 +141,9 @@ class PublishedSlopeOne(PublishedOutputs):
     minimum_overlap: int = 10
     rating_range: Rational | None = None
 
-    def sensitivity(self) -> Fraction:
-        return published_slope_sensitivity(self.least_ratings, self.minimum_overlap, self._span())
-
-    def cost(self, outputs: int) -> OutputCost:
-        budget = as_positive(self.epsilon, "epsilon")
-        return slope_cost(outputs, budget, self.least_ratings, self.minimum_overlap, self._span())
+    def _claim(self) -> OutputClaim:
+        epsilon = as_positive(self.epsilon, "epsilon")
+        return slope_claim(epsilon, self.least_ratings, self.minimum_overlap, self._span())
 
     def _span(self) -> Fraction:
         if self.rating_range is not None:
@@ -103,10 +154,6 @@ class PublishedSlopeOne(PublishedOutputs):
                 remedy=Remedy("Give rating_range=.", cli="Give --option rating_range=…."),
             )
         return self._width
-
-    def _claimed(self) -> Guarantee:
-        budget = as_positive(self.epsilon, "epsilon")
-        return slope_promise(budget, self.least_ratings, self.minimum_overlap, self._span())
 
     def _check(self, data: Interactions) -> None:
         super()._check(data)
@@ -168,14 +215,8 @@ class PublishedCosine(PublishedOutputs):
     epsilon: Rational
     least_ratings: int = 20
 
-    def sensitivity(self) -> Fraction:
-        return published_cosine_sensitivity(self.least_ratings)
-
-    def cost(self, outputs: int) -> OutputCost:
-        return cosine_cost(outputs, as_positive(self.epsilon, "epsilon"), self.least_ratings)
-
-    def _claimed(self) -> Guarantee:
-        return cosine_promise(as_positive(self.epsilon, "epsilon"), self.least_ratings)
+    def _claim(self) -> OutputClaim:
+        return cosine_claim(as_positive(self.epsilon, "epsilon"), self.least_ratings)
 
     def _learn(self, data: Interactions) -> None:
         self._plain = CoPurchaseCosine().fit(data)

@@ -7,10 +7,10 @@ and ratings within a range of Δr. ``docs/proofs/pairs.md`` proves the exact one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.common.arguments import require_whole
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
@@ -18,15 +18,14 @@ from discreet.privacy.numbers import round_up, stated
 from discreet.privacy.units import Unit
 
 __all__ = [
+    "OutputClaim",
     "OutputCost",
-    "cosine_cost",
-    "cosine_promise",
+    "cosine_claim",
     "exact_cosine_sensitivity",
     "exact_slope_sensitivity",
     "published_cosine_sensitivity",
     "published_slope_sensitivity",
-    "slope_cost",
-    "slope_promise",
+    "slope_claim",
 ]
 
 PRESENT, VALUE = Unit("record"), Unit("record", "value")
@@ -61,7 +60,78 @@ class OutputCost:
         return f"{self.outputs:,} outputs: {'; '.join(parts)}"
 
 
-# Slope One
+@dataclass(frozen=True)
+class OutputClaim:
+    """The claim of a theorem about one output with noise of scale sensitivity/ε.
+
+    Parameters
+    ----------
+    epsilon
+        What is claimed.
+    sensitivity
+        Δf as the theorem has it.
+    present, value
+        How far one record, present or absent, or of another value, can really move an output.
+    flaw
+        What the proof forgets, before the ε that it costs.
+    subject
+        What is shown.
+    """
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    present: Fraction
+    value: Fraction | None
+    flaw: str
+    subject: str
+
+    def cost(self, outputs: int) -> OutputCost:
+        """What so many outputs cost."""
+        require_whole(outputs, "outputs")
+        of_one = outputs * self.epsilon / self.sensitivity
+        value = None if self.value is None else of_one * self.value
+        return OutputCost(outputs, outputs * self.epsilon, value, of_one * self.present)
+
+    def guarantee(self) -> Guarantee:
+        """The claim, and what breaks it."""
+        found = ["every output is a new one and costs as much again, and all are made on one charge"]
+        if self.present > self.sensitivity:
+            loss = stated("ε", self.cost(1).present)
+            found.insert(0, f"{self.flaw} {loss} (tests/refutations/test_slope_one.py)")
+        return Guarantee(
+            loss=Pure(self.epsilon),
+            unit=PRESENT,
+            standing=Standing.REFUTED,
+            basis="; ".join(found),
+            subject=self.subject,
+            not_covered=("further outputs, each of which costs as much again",),
+        )
+
+
+def slope_claim(epsilon: Fraction, least: int, overlap: int, span: Fraction) -> OutputClaim:
+    """Theorem 3.1, about Slope One."""
+    return OutputClaim(
+        epsilon,
+        published_slope_sensitivity(least, overlap, span),
+        exact_slope_sensitivity(least, overlap, span, PRESENT),
+        exact_slope_sensitivity(least, overlap, span, VALUE),
+        flaw="one more rating can carry an item over the threshold φ_m with all others at once: at T = 20, φ_m = 10 "
+        "and Δr = 5 a prediction moves by 5.0, not 0.5, a loss of 10·ε; with these settings up to",
+        subject="one predicted rating",
+    )
+
+
+def cosine_claim(epsilon: Fraction, least: int) -> OutputClaim:
+    """Theorem 3.2, about co-purchases, which have no values that could differ."""
+    return OutputClaim(
+        epsilon,
+        published_cosine_sensitivity(least),
+        round_up(exact_cosine_sensitivity()),
+        None,
+        flaw="another person's purchase of the estimated item itself was forgotten: an estimate goes from 0 to 0.7071 "
+        "for every T, not by 2/T; at T = 20 a loss of 7.07·ε, with these settings",
+        subject="one estimated purchase",
+    )
 
 
 def published_slope_sensitivity(least: int, overlap: int, span: Fraction) -> Fraction:
@@ -92,34 +162,6 @@ def exact_slope_sensitivity(least: int, overlap: int, span: Fraction, unit: Unit
     raise UsageError(f"the sensitivity of an output is not known for {unit}.")
 
 
-def slope_cost(outputs: int, epsilon: Fraction, least: int, overlap: int, span: Fraction) -> OutputCost:
-    """What so many predictions with noise of scale Δf/ε cost."""
-    claimed = published_slope_sensitivity(least, overlap, span)
-    price = _price(outputs, epsilon, claimed)
-    return OutputCost(
-        outputs=outputs,
-        claimed=outputs * epsilon,
-        value=price(exact_slope_sensitivity(least, overlap, span, VALUE)),
-        present=price(exact_slope_sensitivity(least, overlap, span, PRESENT)),
-    )
-
-
-def slope_promise(epsilon: Fraction, least: int, overlap: int, span: Fraction) -> Guarantee:
-    """The claim of Theorem 3.1, and what breaks it."""
-    one = slope_cost(1, epsilon, least, overlap, span)
-    found = []
-    if one.present > epsilon:
-        found.append(
-            "one more rating can carry an item over the threshold φ_m with all others at once: at T = 20, φ_m = 10 and "
-            "Δr = 5 a prediction moves by 5.0, not 0.5, a loss of 10·ε; with these settings up to "
-            f"{stated('ε', one.present)} (tests/refutations/test_slope_one.py)"
-        )
-    return _refuted(epsilon, [*found, _MANY], "one predicted rating")
-
-
-# Co-purchases
-
-
 def published_cosine_sensitivity(least: int) -> Fraction:
     """Theorem 3.2: 2/T."""
     return Fraction(2, least)
@@ -128,43 +170,3 @@ def published_cosine_sensitivity(least: int) -> Fraction:
 def exact_cosine_sensitivity() -> float:
     """1/√2, whatever T."""
     return math.sqrt(0.5)
-
-
-def cosine_cost(outputs: int, epsilon: Fraction, least: int) -> OutputCost:
-    """What so many estimates with noise of scale 2/(T·ε) cost; purchases have no values that could differ."""
-    price = _price(outputs, epsilon, published_cosine_sensitivity(least))
-    return OutputCost(outputs, outputs * epsilon, None, price(round_up(exact_cosine_sensitivity())))
-
-
-def cosine_promise(epsilon: Fraction, least: int) -> Guarantee:
-    """The claim of Theorem 3.2, and what breaks it."""
-    one = cosine_cost(1, epsilon, least)
-    found = []
-    if one.present > epsilon:
-        found.append(
-            "another person's purchase of the estimated item itself was forgotten: an estimate goes from 0 to 0.7071 "
-            f"for every T, not by 2/T; at T = 20 a loss of 7.07·ε, with these settings {stated('ε', one.present)} "
-            "(tests/refutations/test_slope_one.py)"
-        )
-    return _refuted(epsilon, [*found, _MANY], "one estimated purchase")
-
-
-_MANY = "every output is a new one and costs as much again, and all are made on one charge"
-
-
-def _price(outputs: int, epsilon: Fraction, claimed: Fraction) -> Callable[[Fraction], Fraction]:
-    """What outputs with noise for the claimed sensitivity cost, by the true one."""
-    if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
-        raise UsageError(f"outputs = {outputs!r} must be a whole number from 1.")
-    return lambda true: outputs * epsilon * true / claimed
-
-
-def _refuted(epsilon: Fraction, errors: list[str], subject: str) -> Guarantee:
-    return Guarantee(
-        loss=Pure(epsilon),
-        unit=PRESENT,
-        standing=Standing.REFUTED,
-        basis="; ".join(errors),
-        subject=subject,
-        not_covered=("further outputs, each of which costs as much again",),
-    )

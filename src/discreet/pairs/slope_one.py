@@ -135,10 +135,6 @@ class SlopeOne(ReferenceModel):
             return np.where(totals > 0, sums / np.where(totals > 0, totals, 1), levels)
         return levels + sums / np.maximum(counts if self.average == "rated" else totals, 1)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Differences say which of two items is liked better, not what goes with what."""
-        return np.full((items.size, len(self.items_)), -np.inf)
-
 
 def _levels(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Mean and number of the ratings of each history."""

@@ -288,8 +288,15 @@ class Exact:
     def loss(self) -> Pure:
         return Pure(Fraction(0))
 
-    def release(self, sums: BoundedSums) -> NDArray[np.int64]:
-        """The sums themselves; refused where one neighboring step can change them."""
+    def check(self, sums: BoundedSums) -> None:
+        """Refuse sums that one neighboring step can change."""
         if sums.l1:
             raise PrivacyError(f"exact sums must not depend on what is protected, but one step changes {sums.l1}.")
+
+    def standard_deviation(self, sums: BoundedSums) -> float:
+        return 0.0
+
+    def release(self, sums: BoundedSums) -> NDArray[np.int64]:
+        """The sums themselves; refused where one neighboring step can change them."""
+        self.check(sums)
         return sums.values

@@ -25,6 +25,7 @@ from discreet.counting.profiles import (
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantees import Standing
+from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 
@@ -257,8 +258,8 @@ class HPA(PublishedCounts):
     item_share: Rational = "1/2"
 
     @property
-    def _first_budget(self) -> Budget:
-        return self._budget.part(self.first_share)
+    def _popularity(self) -> AdditiveMechanism:
+        return self._budget.part(self.first_share).for_sums()
 
     @property
     def _counts_budget(self) -> Budget:
@@ -283,8 +284,9 @@ class HPA(PublishedCounts):
         return (*self._first_sums(cells, self._first(cells)).caps, *super()._caps(cells))
 
     def _drawn_noise(self, cells: Cells) -> dict[str, float]:
-        first = self._first_budget.noise_on(self._first_sums(cells, self._first(cells)))
-        return {**super()._drawn_noise(cells), "popularity_noise_sd": first["noise_sd"]}
+        first = self._first_sums(cells, self._first(cells))
+        self._popularity.check(first)
+        return {**super()._drawn_noise(cells), "popularity_noise_sd": self._popularity.standard_deviation(first)}
 
     def _rounds(self, plan: Plan) -> Rounds:
         first_key, key = fresh_key(), fresh_key()
@@ -293,7 +295,7 @@ class HPA(PublishedCounts):
             first = self._first(records)
             return self._first_sums(records.keep(best_records(records, first, key=first_key)), first)
 
-        popularity = yield Round(first_sums, self._first_budget.for_sums())
+        popularity = yield Round(first_sums, self._popularity)
         # Normalizing would not change the order; where all are 0 or less, all scores are 0 and the choice is random.
         scores = np.maximum(popularity, 0)
 
@@ -304,5 +306,5 @@ class HPA(PublishedCounts):
 
     def _expected(self, cells: Cells, level: Level, profile: Profile) -> Expectation:
         first = 1 if self.first == "data" else self.first
-        noise = self._first_budget.noise_on(self._first_sums(cells, first))["noise_sd"]
+        noise = self._popularity.standard_deviation(self._first_sums(cells, first))
         return expected_by_popularity(cells, level, profile, self.cap, NoisyPopularity(first, noise))
