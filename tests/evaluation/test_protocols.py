@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.errors import EvaluationError, PrivacyError, ReleaseError, UsageError
 from discreet.evaluation import Evaluation, evaluate
-from discreet.evaluation.questions import RATING_PROTOCOLS
+from discreet.evaluation.protocols import RATING_PROTOCOLS
 from discreet.factors import ALS, EASE, Biases, Popularity, PrivateRatings, PrivateRecommender
 from discreet.neighbors import KNN, PPNS
 from discreet.privacy.charging import in_sandbox

@@ -12,7 +12,7 @@ import pytest
 from discreet.studies import STUDIES, published, study_named
 from discreet.studies.claims import COMPARED, DOES_NOT_HOLD, HOLDS, NOT_TESTED, SERIES, TAKES, chosen, verdicts
 from discreet.studies.layout import charts_of, tables_of
-from discreet.studies.study import Settings, Steps, summarized
+from discreet.studies.study import Steps, summarized
 
 ERRORS = pl.DataFrame(
     {
@@ -271,11 +271,6 @@ def test_layouts_and_published_figures_are_for_studies() -> None:
 
 
 # What studies share
-
-
-def test_settings() -> None:
-    with pytest.raises(AttributeError, match="no setting 'other'"):
-        _ = Settings({"k": 3}).other
 
 
 def test_steps_are_told_as_shares() -> None:

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import ReleaseError, UsageError
 from discreet.reports import Chart
 from discreet.studies import STUDIES, StudyReport, published, study
-from discreet.studies.published import published_table
+from discreet.studies.study import published_table
 
 POINTS = pl.DataFrame(
     {

@@ -13,6 +13,7 @@ import polars as pl
 from discreet.errors import EvaluationError
 from discreet.evaluation.scores import Scores
 from discreet.privacy.guarantees import Guarantee
+from discreet.reports import text_table
 
 __all__ = ["Evaluation", "Run"]
 
@@ -119,7 +120,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return "\n".join([self._heading(), *_table(self._cells()), *self._comparisons(), *self._remarks()])
+        return "\n".join([self._heading(), self._table(), *self._comparisons(), *self._remarks()])
 
     def __repr__(self) -> str:
         return f"Evaluation({self.protocol!r} on {self.dataset!r}: {', '.join(self.models)})"
@@ -134,10 +135,10 @@ class Evaluation:
         splits = f"{len(first)} splits, mean ± standard deviation" if len(first) > 1 else "one split"
         return f"{self.protocol}{on}: {splits}, {number:,} {asked} each"
 
-    def _cells(self) -> list[list[str]]:
+    def _table(self) -> str:
         judged = self.metrics[0]
-        heads = ["model", *self.metrics, *([f"of {self.reference}"] if self.reference else []), "fit", "ask"]
-        lines: list[list[str]] = [heads]
+        numbers = [*self.metrics, *([f"of {self.reference}"] if self.reference else []), "fit", "ask"]
+        lines = []
         for name, done in self.runs.items():
             label = name if done[0].guarantee is not None else f"{name} (not private)"
             line = [label, *(self._cell(metric, name) for metric in self.metrics)]
@@ -146,7 +147,7 @@ class Evaluation:
             line.append(f"{np.mean([run.fit_seconds for run in done]):.1f} s")
             line.append(f"{np.mean([run.ask_seconds for run in done]):.1f} s")
             lines.append(line)
-        return lines
+        return text_table(["model", *numbers], lines, numbers=numbers)
 
     def _cell(self, metric: str, name: str) -> str:
         spread = self.deviation(metric, name)
@@ -182,15 +183,6 @@ class Evaluation:
         if name not in self.runs:
             raise EvaluationError(f"there is no model {name!r} here.", remedy=f"There are {', '.join(self.models)}.")
         return [run.scores[metric] for run in self.runs[name]]
-
-
-def _table(cells: list[list[str]]) -> list[str]:
-    """Columns of equal width, the first aligned left and the others right."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(text.ljust(width) if place == 0 else text.rjust(width) for place, (text, width) in enumerate(zipped))
-        for zipped in (list(zip(line, widths, strict=True)) for line in cells)
-    ]
 
 
 def _known(value: float) -> float | None:

@@ -11,30 +11,38 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from discreet.common.arguments import require_choice
+from discreet.data import splits as cutting
 from discreet.data.interactions import Interactions
 from discreet.errors import EvaluationError, UsageError
 from discreet.evaluation.catalog import evaluate_catalog
 from discreet.evaluation.checks import check_lengths, check_number
 from discreet.evaluation.evaluation import Evaluation, Run
-from discreet.evaluation.questions import RATING_PROTOCOLS, Questions, strong_generalization
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
 from discreet.evaluation.scores import Scores
+from discreet.models.likes import liked_records
 from discreet.models.recommender import Recommender
+from discreet.models.registry import create
 from discreet.privacy.charging import sandbox
 from discreet.privacy.numbers import Rational
 
-__all__ = ["evaluate"]
+__all__ = ["RATING_PROTOCOLS", "Questions", "evaluate", "run_model", "strong_generalization"]
 
 RANKINGS = "strong-generalization"
 
 LISTED_USERS = 1_000
 """The number of users that a model of ratings makes lists for, to measure the catalog."""
+
+MOST_TEST_USERS = 10_000
+TENTH = 0.1
+"""The share of the records that ``holdout`` tests on, and the share that it leaves for tuning."""
 
 
 def evaluate(
@@ -113,23 +121,21 @@ def evaluate(
     if test_users is not None and not rankings:
         raise UsageError(f"test_users= is for strong generalization; {protocol} asks about all users.")
     contestants = _contestants(model)
-    ask = _ask_for_rankings if rankings else _ask_for_ratings
     runs: dict[str, list[Run]] = {name: [] for name in contestants}
     chosen: str | None = None
-    with sandbox():
-        for number in range(splits):
-            questions = (
-                strong_generalization(data, seed + number, test_users, fold_in, least_likes, positive)
-                if rankings
-                else RATING_PROTOCOLS[protocol](data, seed + number)
-            )
-            for name, pattern in contestants.items():
-                runs[name].append(_run(name, pattern, questions, lengths, ask))
-            if number == 0:
-                chosen, added = _reference(reference, contestants, runs, rankings=rankings)
-                for name, pattern in added.items():
-                    contestants[name] = pattern
-                    runs[name] = [_run(name, pattern, questions, lengths, ask)]
+    for number in range(splits):
+        questions = (
+            strong_generalization(data, seed + number, test_users, fold_in, least_likes, positive)
+            if rankings
+            else RATING_PROTOCOLS[protocol](data, seed + number)
+        )
+        for name, pattern in contestants.items():
+            runs[name].append(run_model(name, _copy(pattern), questions, lengths))
+        if number == 0:
+            chosen, added = _reference(reference, contestants, runs, rankings=rankings)
+            for name, pattern in added.items():
+                contestants[name] = pattern
+                runs[name] = [run_model(name, _copy(pattern), questions, lengths)]
     return Evaluation(
         protocol=protocol,
         dataset=data.name,
@@ -173,32 +179,31 @@ def _reference(
     rankings: bool,
 ) -> tuple[str | None, dict[str, Recommender]]:
     """The name of the reference, and the models that must be fitted for it."""
-    from discreet.factors import EASE, Biases
-
     if wanted is None:
         return None, {}
     if isinstance(wanted, str):
         if all(done[0].guarantee is None for done in runs.values()):
             return None, {}
-        wanted = EASE() if rankings else Biases()
+        wanted = create("ease" if rankings else "biases")
     for name, pattern in contestants.items():
         if type(pattern) is type(wanted) and pattern.parameters == wanted.parameters:
             return name, {}
     return _label(wanted), {_label(wanted): wanted}
 
 
-def _run(
-    name: str,
-    pattern: Recommender,
-    questions: Questions,
-    lengths: list[int],
-    ask: Callable[[str, Recommender, Questions, list[int]], Scores],
-) -> Run:
-    model = type(pattern)(**pattern.parameters)
-    begun = time.perf_counter()
-    model.fit(questions.train, allow_refuted=True)
-    fitted = time.perf_counter()
-    scores = ask(name, model, questions, lengths)
+def _copy(pattern: Recommender) -> Recommender:
+    """A model that is not fitted, with the same settings."""
+    return type(pattern)(**pattern.parameters)
+
+
+def run_model(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Run:
+    """Fit a model in a sandbox, and ask it the questions of one split."""
+    with sandbox():
+        begun = time.perf_counter()
+        model.fit(questions.train, allow_refuted=True)
+        fitted = time.perf_counter()
+        ask = _ask_for_rankings if questions.rankings else _ask_for_ratings
+        scores = ask(name, model, questions, lengths)
     return Run(scores, model.guarantee, fitted - begun, time.perf_counter() - fitted)
 
 
@@ -259,3 +264,71 @@ def _shown(lists: pl.DataFrame, train: Interactions, k: int) -> dict[str, float]
         f"catalog@{k}": found[f"catalog_coverage@{k}"],
         f"popularity@{k}": found[f"popularity_percentile@{k}"],
     }
+
+
+# Splits
+
+
+@dataclass(frozen=True)
+class Questions:
+    """One split: records to fit the model on, records of the test users that it gets at use, and records to predict.
+
+    What is predicted is a ranking where ``rankings``, otherwise ratings.
+    """
+
+    train: Interactions
+    told: Interactions
+    held_out: Interactions
+    rankings: bool = False
+
+
+def strong_generalization(
+    data: Interactions,
+    seed: int,
+    test_users: int | None,
+    fold_in: float,
+    least_likes: int,
+    positive: Rational | None,
+) -> Questions:
+    """Test users are held out, and the model gets a share of what they like."""
+    likes = liked_records(data, positive)
+    likes = likes.filter((likes.records_per_user >= least_likes)[likes.user], independent=True)
+    number = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10)) if test_users is None else test_users
+    if not 1 <= number < likes.n_users:
+        raise EvaluationError(
+            f"{number:,} of {likes.n_users:,} users with {least_likes} likes cannot be held out.",
+            remedy="Give more records, fewer test_users, or lower least_likes or positive.",
+        )
+    cut = cutting.strong_generalization(likes, held_out_users=number, fold_in=fold_in, seed=seed)
+    return Questions(cut.train, cut.fold_in, cut.target, rankings=True)
+
+
+def holdout(data: Interactions, seed: int) -> Questions:
+    """A random tenth of the records is tested, another tenth is left for tuning."""
+    tenth = int(TENTH * len(data))
+    if tenth < 1:
+        raise EvaluationError(f"a tenth of {len(data)} records cannot be held out.", remedy="Give more records.")
+    part = np.zeros(len(data), dtype=np.int64)
+    order = cutting.seeded(seed, "holdout").permutation(len(data))
+    part[order[:tenth]], part[order[tenth : 2 * tenth]] = 1, 2
+    train = data.filter(part == 0)
+    return Questions(train, train, data.filter(part == 1))
+
+
+def all_but_one(data: Interactions, seed: int) -> Questions:
+    """One random record of each user is tested."""
+    cut = cutting.all_but_one(data, seed=seed)
+    return Questions(cut.train, cut.train, cut.test)
+
+
+def leave_one_out(data: Interactions, seed: int) -> Questions:
+    """The latest record of each user is tested, a random one where there are no times."""
+    cut = cutting.leave_one_out(data, without_times="random", seed=seed)
+    return Questions(cut.train, cut.train, cut.test)
+
+
+RATING_PROTOCOLS: Mapping[str, Callable[[Interactions, int], Questions]] = {
+    "holdout": holdout,
+    "all-but-one": all_but_one,
+    "leave-one-out": leave_one_out,
+}

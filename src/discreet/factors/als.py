@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
 from discreet.data.interactions import Interactions
-from discreet.factors.likes import liked_rows
 from discreet.factors.reference_model import RankingReference
+from discreet.models.likes import liked_rows
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.als import cosines
 from discreet.factors.dp_als_plan import FactorPlan
-from discreet.factors.likes import liked_records, liked_rows, threshold_of
 from discreet.factors.statistics import popularity_sums
+from discreet.models.likes import liked_records, liked_rows, threshold_of
 from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.mechanisms import AdditiveMechanism

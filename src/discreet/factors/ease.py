@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from discreet.common.arguments import require_positive
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.likes import liked_rows
 from discreet.factors.reference_model import RankingReference
+from discreet.models.likes import liked_rows
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from discreet.errors import UsageError
 from discreet.factors.expectation import expected_share
 from discreet.factors.item_features import feature_columns
 from discreet.factors.kernels import best_by_votes, summed_rows
-from discreet.factors.likes import liked_records, liked_rows, threshold_of
 from discreet.factors.statistics import gram_bounds, popularity_sums, projected_gram
 from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, USUAL_ALIKENESS, TastePlan, below_zero, head_size
 from discreet.factors.taste_regression import taste_regression
+from discreet.models.likes import liked_records, liked_rows, threshold_of
 from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.method import Plan, Round, Rounds

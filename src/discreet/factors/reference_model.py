@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, Remedy
-from discreet.factors.likes import liked_records, threshold_of
+from discreet.models.likes import liked_records, threshold_of
 from discreet.models.reference_model import ReferenceModel
 from discreet.privacy.numbers import Rational
 

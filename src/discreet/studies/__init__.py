@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from discreet.errors import UsageError
-from discreet.studies.published import published
 from discreet.studies.report import Progress, StudyReport
-from discreet.studies.study import Study, StudyData
+from discreet.studies.study import Study, StudyData, published
 
 __all__ = ["STUDIES", "Study", "StudyReport", "published", "study", "study_named"]
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.reports import words
 
-__all__ = ["DOES_NOT_HOLD", "HOLDS", "NOT_TESTED", "chosen", "verdicts"]
+__all__ = ["DOES_NOT_HOLD", "HOLDS", "NOT_TESTED", "chosen", "labeled", "verdicts"]
 
 HOLDS, DOES_NOT_HOLD, NOT_TESTED = "holds", "does not hold", "not tested"
 CASE = "rows of this case"
@@ -120,16 +120,17 @@ def chosen(table: pl.DataFrame, where: Mapping[str, Any], labels: Mapping[str, A
         column = pl.col(name)
         if isinstance(wanted, Mapping):
             for sign, value in wanted.items():
-                table = table.filter(FILTERS[sign](column, _label(value, labels)))
+                table = table.filter(FILTERS[sign](column, labeled(value, labels)))
         elif isinstance(wanted, list):
             table = table.filter(column.is_in(wanted))
         else:
-            value = _label(wanted, labels)
+            value = labeled(wanted, labels)
             table = table.filter(column.is_null() if value is None else column == value)
     return table
 
 
-def _label(value: Any, labels: Mapping[str, Any]) -> Any:
+def labeled(value: Any, labels: Mapping[str, Any]) -> Any:
+    """The value that ``"$name"`` stands for; others stand for themselves."""
     return labels[value[1:]] if isinstance(value, str) and value.startswith("$") else value
 
 
@@ -199,7 +200,7 @@ class _Side:
 
     @classmethod
     def of(cls, given: Any, tables: Tables, labels: Mapping[str, Any]) -> _Side:
-        given = _label(given, labels)
+        given = labeled(given, labels)
         if isinstance(given, int | float):
             return cls("", (None,), np.array([float(given)]))
         if isinstance(given, str):

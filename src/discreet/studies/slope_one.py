@@ -29,8 +29,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.splits import choose_users
 from discreet.errors import UsageError
 from discreet.pairs import PublishedSlopeOne, SlopeOne
-from discreet.studies.published import published
-from discreet.studies.study import Measurements, Settings, Steps, Study, summarized
+from discreet.studies.study import Measurements, Settings, Steps, Study, published, summarized
 
 __all__ = ["ATTACKERS", "FIGURE", "PUBLISHED", "SlopeOneStudy", "at_utility", "sensitivity"]
 

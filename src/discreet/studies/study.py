@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import polars as pl
@@ -16,38 +18,32 @@ from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
-from discreet.studies.claims import verdicts
+from discreet.models.registry import create
+from discreet.studies.claims import labeled, verdicts
 from discreet.studies.layout import charts_of, tables_of
-from discreet.studies.published import published
 from discreet.studies.report import VERDICTS, Progress, StudyReport
 
-__all__ = ["Measurements", "Settings", "Steps", "Study", "StudyData", "one_rating_each", "summarized"]
+__all__ = [
+    "Measurements", "Settings", "Steps", "Study", "StudyData", "made", "one_rating_each", "published",
+    "published_table", "summarized",
+]  # fmt: skip
 
 StudyData = Interactions | TagAssignments | Table
 
 
-class Settings:
-    """How much a study measures: named numbers from its layout, read as attributes.
+class Settings(SimpleNamespace):
+    """How much a study measures: named numbers from its layout.
 
     Examples
     --------
-    >>> plan = Settings({"splits": 3, "sizes": [5, 10]})
+    >>> plan = Settings(splits=3, sizes=(5, 10))
     >>> plan.splits, plan.with_(splits=1).splits, plan.sizes
     (3, 1, (5, 10))
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["values"][name]
-        except KeyError:
-            raise AttributeError(f"there is no setting {name!r}") from None
-
     def with_(self, **changes: Any) -> Settings:
         """The same with some values changed."""
-        return Settings(self.values | changes)
+        return Settings(**vars(self) | changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +114,12 @@ class Study(ABC):
     def settings(self, *, quick: bool) -> Settings:
         """The numbers of a full run, or of a quick one."""
         kept = self.layout["settings"]
-        return Settings(kept["full"] | {"quick": quick} | (kept["quick"] if quick else {}))
+        values = kept["full"] | {"quick": quick} | (kept["quick"] if quick else {})
+        return Settings(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Settings, tables, charts and notes."""
+        """Settings, compared methods, tables, charts and notes."""
         file = resources.files("discreet.studies") / "layouts" / f"{self.name}.json"
         return json.loads(file.read_text(encoding="utf-8"))
 
@@ -139,11 +136,16 @@ class Study(ABC):
             data = self.builtin(quick=quick)
         elif not isinstance(data, self.data_kind):
             raise UsageError(f"the study {self.name} runs on {self.data_kind.__name__}, not on {type(data).__name__}.")
-        return self.report(self.measure(data, self.settings(quick=quick), seed=seed, steps=Steps(progress)))
+        settings = self.settings(quick=quick)
+        found = self.measure(data, settings, seed=seed, steps=Steps(progress))
+        setting = _described(data) | vars(settings) | {"seed": seed} | found.setting
+        return self.report(replace(found, setting=setting))
 
     def report(self, found: Measurements) -> StudyReport:
         """The report on what was measured."""
         kept, layout, tables = published(self.name), self.layout, found.all_tables()
+        if "published" not in tables and "rows" in kept:
+            tables["published"] = published_table(self.name)
         judged = verdicts(kept.get("claims", []), tables, labels=found.labels)
         shown = {VERDICTS: judged} if judged.height else {}
         return StudyReport(
@@ -155,6 +157,28 @@ class Study(ABC):
             charts=charts_of(layout["charts"], tables, found.labels),
             notes=tuple(note.format_map(found.labels) for note in layout.get("notes", ())),
         )
+
+
+def _described(data: StudyData | None) -> dict[str, Any]:
+    """The name and the size of the data, for the report."""
+    if data is None:
+        return {}
+    sizes = {
+        "users": "n_users", "items": "n_items", "resources": "n_resources", "tags": "n_tags", "cells": "n_cells",
+    }  # fmt: skip
+    known = {name: getattr(data, size) for name, size in sizes.items() if hasattr(data, size)}
+    return {"data": data.name or repr(data), "records": len(data), **known}
+
+
+def made(listed: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+    """A method or model as a layout lists it: ``{"name", "method", "with"}``, by its name in the registry.
+
+    Examples
+    --------
+    >>> made({"name": "ours", "method": "weighted", "with": {"epsilon": "$epsilon", "cap": 3}}, {"epsilon": 1}).cap
+    3
+    """
+    return create(listed["method"], **{name: labeled(value, values) for name, value in listed.get("with", {}).items()})
 
 
 def summarized(rows: Iterable[Sequence[Any]], keys: Mapping[str, Any], value: str = "value") -> pl.DataFrame:
@@ -190,3 +214,42 @@ def one_rating_each(data: Interactions) -> None:
             "this study needs one rating of each item by each user; these records may repeat.",
             remedy=KEEP_LATEST,
         )
+
+
+@cache
+def _text(name: str) -> str:
+    folder = resources.files("discreet.studies") / "published"
+    file = folder / f"{name}.json"
+    if not name.replace("-", "").replace("_", "").isalnum() or not file.is_file():
+        known = sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json"))
+        raise UsageError(f"no figures are kept under {name!r}.", remedy=f"There are: {', '.join(known)}.")
+    return file.read_text(encoding="utf-8")
+
+
+def published(name: str) -> dict[str, Any]:
+    """The figures of a publication, with where they stand.
+
+    Returns
+    -------
+    dict
+        ``source`` (the publication), ``where`` (the table or figure), ``columns`` and ``rows``, and whatever else the
+        file says.
+
+    Examples
+    --------
+    >>> published("pncf")["where"]
+    'Table 3.1'
+    """
+    return json.loads(_text(name))
+
+
+def published_table(name: str) -> pl.DataFrame:
+    """The same as a table.
+
+    Examples
+    --------
+    >>> published_table("pncf").filter(axis="item", similarity="pearson", k=40, method="PNCF")["mae"].item()
+    0.7178
+    """
+    kept = published(name)
+    return pl.DataFrame(kept["rows"], schema=kept["columns"], orient="row")

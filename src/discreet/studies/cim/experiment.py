@@ -29,8 +29,7 @@ from discreet.errors import UsageError
 from discreet.privacy.release import Release
 from discreet.studies.cim.inputs import Input, built_in, given
 from discreet.studies.cim.methods import CHARGED, EVEN, METHODS, OURS, ComparedMethod
-from discreet.studies.published import published, published_table
-from discreet.studies.study import Measurements, Settings, Steps, Study
+from discreet.studies.study import Measurements, Settings, Steps, Study, published, published_table
 
 __all__ = ["CIMStudy", "QueryRun", "measurements"]
 

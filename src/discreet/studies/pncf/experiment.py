@@ -32,8 +32,7 @@ from discreet.studies.pncf.grid import (
     question,
 )  # fmt: skip
 from discreet.studies.pncf.selection import Choice, Truncation, choices, truncation
-from discreet.studies.published import published, published_table
-from discreet.studies.study import Measurements, Settings, Steps, Study, one_rating_each
+from discreet.studies.study import Measurements, Settings, Steps, Study, one_rating_each, published, published_table
 
 __all__ = ["Grid", "PNCFStudy", "measure_grid", "taken_from"]
 

@@ -31,8 +31,7 @@ from discreet.studies.pritop.measures import (
     over_topics,
     proved,
 )  # fmt: skip
-from discreet.studies.published import published_table
-from discreet.studies.study import Measurements, Settings, Steps, Study
+from discreet.studies.study import Measurements, Settings, Steps, Study, published_table
 
 __all__ = ["PriTopStudy", "measurements"]
 

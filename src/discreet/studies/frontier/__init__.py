@@ -1,5 +1,0 @@
-"""Study: accuracy of proved private recommenders over epsilon."""
-
-from discreet.studies.frontier.experiment import FrontierStudy
-
-__all__ = ["FrontierStudy"]
