@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,14 +14,14 @@ from discreet.data import Interactions, synthetic
 from discreet.errors import DataError, UsageError
 from discreet.neighbors import KNN, PNCF, UniformNeighbors, selection
 from discreet.neighbors.selection import Candidates
-from discreet.studies import StudyReport, study
-from discreet.studies.pncf import PNCFStudy, experiment
-from discreet.studies.pncf.experiment import measure_grid, taken_from
-from discreet.studies.pncf.grid import AXES, METHODS, PRIVATE, SIMILARITIES, Cell, Errors, question
-from discreet.studies.pncf.selection import Choice, choices, truncation
-from discreet.studies.study import Steps
+from discreet.studies import StudyReport, pncf, study
+from discreet.studies.pncf import PRIVATE, SIMILARITIES, Cell, Grid, PNCFStudy, measure_grid, taken_from
+from discreet.studies.pncf_selection import AXES, choices, question, truncation
+from discreet.studies.study import Settings, Steps
 
 Judge = Callable[..., list[str]]
+LISTED = PNCFStudy().layout["methods"]
+METHODS = [one["name"] for one in LISTED["grid"]]
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,11 @@ def test_tests_choices_and_truncation_have_a_row_for_each_setting(report: StudyR
     ]  # fmt: skip
     assert tests["df"].unique().to_list() == [1]
     assert tests["p over users"].is_between(0, 1).all()
+    mean = report.charts[0].data.filter(neighbors="item PCC").group_by("method").agg(pl.col("MAE").mean())
+    lower = {row["method"]: row["MAE"] for row in mean.iter_rows(named=True)}
+    first = tests.row(0, named=True)
+    assert (first["lower"], first["than"], first["neighbors"]) == ("PNCF", "DP", "item PCC")
+    assert np.sign(first["t over k"]) == np.sign(lower["DP"] - lower["PNCF"])
     chosen = report.tables["What is chosen, k = 20, and the error without noise on weights"]
     assert chosen.height == 4 * 6
     nearest = chosen.filter(choice="non-private")["mean similarity"].to_numpy()
@@ -94,12 +100,13 @@ def test_errors_are_those_of_the_models(films: Interactions) -> None:
     assert len(asked.pairs) == (films.records_per_user > 1).sum()
     learned = asked.train.to_frame()
     assert not set(asked.pairs) & set(zip(learned["user_id"], learned["item_id"], strict=True))
-    errors = Errors(films.n_users)
-    cell = Cell("non-private", "user", "cosine", 7)
-    errors.add(cell, asked)
+    methods = {"grid": LISTED["grid"][:1], "without noise": [], "proved": LISTED["proved"]}
+    settings = Settings(seeds=[5], sizes=[7], size=7, epsilon="1", budgets=[], sweep_size=7)
+    found = measure_grid(films, methods, settings, Steps()).means().filter(method="non-private", axis="user")
+    error = found.filter(similarity="cosine")
     predicted = KNN(k=7, axis="user", similarity="cosine").fit(asked.train).predict(asked.pairs)["score"].to_numpy()
-    assert errors.mae(cell) == pytest.approx(float(np.abs(predicted - asked.actual).mean()))
-    assert errors.spread(cell) is None
+    assert error["MAE"].item() == pytest.approx(float(np.abs(predicted - asked.actual).mean()))
+    assert error["sd"].item() is None
 
 
 def test_a_rating_that_nobody_can_speak_about_is_left_out() -> None:
@@ -115,17 +122,21 @@ def test_with_a_huge_epsilon_the_published_choices_are_the_nearest_neighbors() -
     """In a dense world no two similarities are the same, so that nothing but the choice can differ."""
     dense = synthetic.films(users=150, items=60, records=6_000, seed=7).with_catalog("observed")
     settings = PNCFStudy().settings(quick=True).with_(epsilon=str(10**9), budgets=("1",), seeds=(0,))
-    measured = measure_grid(dense, settings, Steps())
-    for axis, similarity, k in product(AXES, SIMILARITIES, (5, 20)):
-        nearest = measured.mae("non-private", axis, similarity, k)
-        assert measured.mae("DP", axis, similarity, k) == pytest.approx(nearest, abs=1e-6)
+    measured = measure_grid(dense, LISTED, settings, Steps())
+    mae = measured.mae()
+    for axis, similarity, k in product(AXES, SIMILARITIES.values(), (5, 20)):
+        here = mae.filter(axis=axis, similarity=similarity, k=k)
+        nearest, naive, pncf = (here.filter(method=name)["MAE"].item() for name in ("non-private", "DP", "PNCF"))
+        assert naive == pytest.approx(nearest, abs=1e-6)
         # PNCF cuts at the k-th similarity, so it takes the nearest, but where a large RS lets C0 go before one of them.
-        assert measured.mae("PNCF", axis, similarity, k) == pytest.approx(nearest, abs=0.05)
-    for pair, chosen in measured.choices.items():
-        assert chosen["DP"].nearest == 1
-        assert chosen["PNCF"].nearest > 0.9 > chosen["uniform, no noise"].nearest
-        assert measured.truncations[pair].acting(1e9) > 0.9
-        assert measured.truncations[pair].acting(1.0) == 0
+        assert pncf == pytest.approx(nearest, abs=0.05)
+    chosen = measured.choices()
+    assert (chosen.filter(choice="DP")["nearest"] == 1).all()
+    assert (chosen.filter(choice="PNCF")["nearest"] > 0.9).all()
+    assert (chosen.filter(choice="uniform")["nearest"] < 0.9).all()
+    assert (measured.truncation()["acting"] > 0.9).all()
+    at_one = Grid(settings.with_(epsilon="1"), [], np.zeros((0, 1, 1)), [], measured.truncated)
+    assert (at_one.truncation()["acting"] == 0).all()
 
 
 def test_where_all_candidates_are_taken_every_choice_is_the_same(films: Interactions) -> None:
@@ -136,20 +147,19 @@ def test_where_all_candidates_are_taken_every_choice_is_the_same(films: Interact
     np.testing.assert_allclose(asked.errors(UniformNeighbors(**of)), plain)
     np.testing.assert_allclose(asked.errors(PNCF(epsilon=1, **of, laplace=None)), plain)
     assert choices(asked, axis="item", similarity="cosine", k=500, epsilon="1") == {}
-    assert truncation(asked, axis="item", similarity="cosine", k=500).median is None
+    assert truncation(asked, axis="item", similarity="cosine", k=500)[0].size == 0
 
 
 @pytest.mark.parametrize("similarity", ["pearson", "cosine"])
 def test_truncation_acts_where_the_strategy_says_so(films: Interactions, similarity: str) -> None:
     """The epsilon from which it acts is where the threshold of the strategy itself leaves 0."""
-    from discreet.studies.pncf.selection import _lists
+    from discreet.studies.pncf_selection import _lists
 
     asked = question(films, seed=2)
-    cut = truncation(asked, axis="item", similarity=similarity, k=5)
+    begins, _ = truncation(asked, axis="item", similarity=similarity, k=5)
     lists = _lists(asked, axis="item", similarity=similarity, form="lemma", k=5)
-    begins = np.sort(cut.begins)
     ours = sorted(_begins(lists[place], 5) for place in range(len(lists)))
-    np.testing.assert_allclose(begins, ours, rtol=1e-6)
+    np.testing.assert_allclose(np.sort(begins), ours, rtol=1e-6)
 
 
 def _begins(candidates: Candidates, k: int) -> float:
@@ -164,23 +174,31 @@ def _begins(candidates: Candidates, k: int) -> float:
     return high
 
 
+def small_grid(errors: dict[Cell, list[list[float]]], **of: Any) -> Grid:
+    settings = Settings(size=1, epsilon="1", sizes=[1], budgets=[], sweep_size=1)
+    return Grid(settings, list(errors), np.array(list(errors.values())), **{"chosen": [], "truncated": {}} | of)
+
+
 def test_a_split_without_anything_to_choose_does_not_count() -> None:
-    splits = [{"DP": Choice(0.25, 0.5)}, {}, {"DP": Choice(0.75, 1.0)}]
-    assert Choice.means(splits) == {"DP": Choice(0.5, 0.75)}
-    assert Choice.means([{}]) == {}
+    """Of three splits the second had nothing to choose: it adds no row."""
+    choice, uniform = (Cell("item", "cosine", name, 1, "1", noise=False) for name in ("DP", "uniform, no noise"))
+    rows = [("item", "cosine", "DP", 0.25, 0.5), ("item", "cosine", "DP", 0.75, 1.0)]
+    found = small_grid({choice: [[1.0, 2.0]], uniform: [[2.0, 2.5]]}, chosen=rows).choices()
+    assert found.select("choice", "mean similarity", "nearest", "− uniform").rows() == [("DP", 0.5, 0.75, -0.75)]
+    assert small_grid({choice: [[1.0]]}).choices().is_empty()
 
 
 def test_tests_pair_what_belongs_together() -> None:
-    errors = Errors(3)
-    a, b = Cell("a", "item", "cosine", 1), Cell("b", "item", "cosine", 1)
-    errors.of_cell[a] = [np.array([1.0, 2.0, np.nan]), np.array([1.0, np.nan, np.nan])]
-    errors.of_cell[b] = [np.array([2.0, 4.0, 1.0]), np.array([4.0, np.nan, np.nan])]
-    assert errors.by_split(a).tolist() == [1.5, 1.0]
-    assert errors.spread(a) == pytest.approx(0.5 / np.sqrt(2))
-    test = errors.gain_over_users(a, b)
+    a, b = Cell("item", "cosine", "a", 1, "1"), Cell("item", "cosine", "b", 1, "1")
+    nan = float("nan")
+    errors = {a: [[1.0, 2.0, nan], [1.0, nan, nan]], b: [[2.0, 4.0, 1.0], [4.0, nan, nan]]}
+    grid = small_grid(errors)
+    means = grid.means()
+    assert means["MAE"][0] == pytest.approx(1.25)
+    assert means["sd"][0] == pytest.approx(0.5 / np.sqrt(2))
+    test = grid.gain_over_users(a, b)
     assert test.n == 2
     assert test.difference == pytest.approx(2.0)
-    assert errors.gain_over_k([a, a], [b, b]).difference == pytest.approx(errors.mae(b) - errors.mae(a))
 
 
 # Judgments
@@ -246,7 +264,7 @@ def test_what_cannot_be_studied_is_refused() -> None:
 
 
 def test_of_too_many_users_and_items_a_part_is_taken(films: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "MOST", 50)
+    monkeypatch.setattr(pncf, "MOST", 50)
     taken = taken_from(films, seed=3)
     assert taken.n_users <= 50
     assert taken.n_items == 50

@@ -1,80 +1,82 @@
-"""What the published choice of neighbors chooses, looked at directly."""
+"""What the published choice of neighbors chooses, looked at directly, and the questions of one split."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
+from discreet.data.splits import all_but_one
+from discreet.errors import DataError
+from discreet.models.recommender import Recommender
 from discreet.neighbors.dense import Form
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Pools, ragged
 from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import PNCF, CandidateLists, NaiveExponential, Nearest, SelectionStrategy
 from discreet.neighbors.similarity import Similarity
-from discreet.studies.pncf.grid import UNIFORM, Question
 
-__all__ = ["Choice", "Truncation", "choices", "truncation"]
+__all__ = ["AXES", "UNIFORM", "Question", "choices", "question", "truncation"]
 
-
-@dataclass(frozen=True)
-class Choice:
-    """How good the chosen neighbors are, where there are more than k to choose from.
-
-    Attributes
-    ----------
-    similarity
-        Mean similarity of the chosen.
-    nearest
-        Share of the chosen who are among the k nearest.
-    """
-
-    similarity: float
-    nearest: float
-
-    @classmethod
-    def means(cls, splits: list[dict[str, Choice]]) -> dict[str, Choice]:
-        """Means over the splits in which there was something to choose."""
-        some = [split for split in splits if split]
-        return {
-            name: cls(fmean(one[name].similarity for one in some), fmean(one[name].nearest for one in some))
-            for name in (some[0] if some else {})
-        }
+AXES: tuple[Axis, ...] = ("item", "user")
+UNIFORM = "uniform, no noise"
+RHO = 0.5
+"""ρ of Theorem 3.4.1."""
 
 
 @dataclass(frozen=True, eq=False)
-class Truncation:
-    """From which epsilon on truncation raises a similarity at all, question by question.
+class Question:
+    """One split: what models learn from, and the ratings that they are asked for.
 
     Attributes
     ----------
-    begins
-        That epsilon, for each question with more than k candidates; ∞ where no epsilon is large enough.
-    negative
-        Share of the candidates with a similarity below 0, which stand in C0 whatever epsilon is.
+    user
+        Code, among the users of all records, of whoever gave the held-out rating.
+    unanswerable
+        How many held-out ratings were left out because nobody else has rated the item.
     """
 
-    begins: NDArray[np.float64]
-    negative: float
+    train: Interactions
+    pairs: list[tuple[Hashable, Hashable]]
+    actual: NDArray[np.float64]
+    user: NDArray[np.int32]
+    unanswerable: int
 
-    @classmethod
-    def joined(cls, of: list[Truncation]) -> Truncation:
-        return cls(np.concatenate([one.begins for one in of]), fmean(one.negative for one in of))
-
-    def acting(self, epsilon: float) -> float:
-        """Share of the questions in which it acts at this epsilon."""
-        return float((self.begins < epsilon).mean()) if self.begins.size else 0.0
-
-    @property
-    def median(self) -> float | None:
-        return float(np.median(self.begins)) if self.begins.size else None
+    def errors(self, model: Recommender) -> NDArray[np.float64]:
+        """Absolute error of each answer."""
+        fitted = model.fit(self.train, allow_refuted=True)
+        return np.abs(fitted.predict(self.pairs)["score"].to_numpy() - self.actual)
 
 
-def choices(asked: Question, *, axis: Axis, similarity: str, k: int, epsilon: str) -> dict[str, Choice]:
-    """What each way to choose chooses on one split; nothing where nobody has more than k candidates."""
+def question(data: Interactions, *, seed: int) -> Question:
+    """Hold out one rating of each user, All-But-One."""
+    split = all_but_one(data, seed=seed)
+    test = split.test
+    assert test.rating is not None
+    known = split.train.records_per_item[split.train.items.encode(test.items.series)][test.item] > 0
+    if known.sum() < 2:
+        raise DataError(
+            "fewer than two held-out ratings are of items that somebody else has rated; nothing can be measured."
+        )
+    users, items = test.users.take(test.user[known]), test.items.take(test.item[known])
+    return Question(
+        train=split.train,
+        pairs=list(zip(users.to_list(), items.to_list(), strict=True)),
+        actual=test.rating[known].astype(np.float64),
+        user=data.users.encode(users),
+        unanswerable=int((~known).sum()),
+    )
+
+
+def choices(asked: Question, *, axis: Axis, similarity: str, k: int, epsilon: str) -> dict[str, tuple[float, float]]:
+    """What each way to choose chooses on one split, where there are more than k to choose from.
+
+    Mean similarity of the chosen, and the share of them who are among the k nearest; nothing where nobody has more
+    than k candidates.
+    """
     exact, lemma = (_lists(asked, axis=axis, similarity=similarity, form=form, k=k) for form in ("exact", "lemma"))
     if not len(lemma):
         return {}
@@ -82,17 +84,17 @@ def choices(asked: Question, *, axis: Axis, similarity: str, k: int, epsilon: st
     among = np.zeros(lemma.similarity.size, dtype=bool)
     among[first + best] = True
 
-    def drawn(strategy: SelectionStrategy, lists: CandidateLists) -> Choice:
+    def drawn(strategy: SelectionStrategy, lists: CandidateLists) -> tuple[float, float]:
         cells = first + strategy.choose_many(lists)
-        return Choice(float(lemma.similarity[cells].mean()), float(among[cells].mean()))
+        return float(lemma.similarity[cells].mean()), float(among[cells].mean())
 
     sizes = lemma.sizes
     whole = np.add.reduceat(lemma.similarity, lemma.starts[:-1]) / sizes
     global_sensitivity = 2.0 if similarity == "pearson" else 1.0
     return {
-        "non-private": Choice(float(lemma.similarity[first + best].mean()), 1.0),
+        "non-private": (float(lemma.similarity[first + best].mean()), 1.0),
         # Of a uniform choice the expectation is known, so that nothing has to be drawn.
-        UNIFORM: Choice(float(whole.mean()), float((k / sizes).mean())),
+        UNIFORM: (float(whole.mean()), float((k / sizes).mean())),
         "DP": drawn(NaiveExponential(k, epsilon=epsilon, rs=global_sensitivity), lemma),
         "PNCF": drawn(PNCF(k, epsilon=epsilon), lemma),
         "PNCF, C0 each": drawn(PNCF(k, epsilon=epsilon, c0="each"), lemma),
@@ -100,21 +102,23 @@ def choices(asked: Question, *, axis: Axis, similarity: str, k: int, epsilon: st
     }
 
 
-def truncation(asked: Question, *, axis: Axis, similarity: str, k: int, rho: float = 0.5) -> Truncation:
-    """When truncation acts. Theorem 3.4.1 cuts at s_k − w with w = min(s_k, 4k·RS/ε · ln(k(n − k)/rho)).
+def truncation(asked: Question, *, axis: Axis, similarity: str, k: int) -> tuple[NDArray[np.float64], float]:
+    """From which epsilon on truncation acts, for each question with more than k candidates; ∞ where none is enough.
 
-    It raises a positive similarity only where the second argument is the smaller one, and that one falls with ε.
+    Theorem 3.4.1 cuts at s_k − w with w = min(s_k, 4k·RS/ε · ln(k(n − k)/ρ)). It raises a positive similarity only
+    where the second argument is the smaller one, and that one falls with ε. Returned with it: the share of the
+    candidates with a similarity below 0, which stand in C0 whatever epsilon is.
     """
     lists = _lists(asked, axis=axis, similarity=similarity, form="lemma", k=k)
     begins = []
     for _, block in lists.blocks():
         assert block.sensitivity is not None
         kth, largest = block.ranked_similarity(k), block.sensitivity.max(axis=1, initial=0.0)
-        width_at_one = 4 * k * largest * np.log(k * (block.sizes - k) / rho)
+        width_at_one = 4 * k * largest * np.log(k * (block.sizes - k) / RHO)
         with np.errstate(divide="ignore"):
             begins.append(np.where(kth > 0, width_at_one / np.maximum(kth, 0.0), np.inf))
     negative = float((lists.similarity < 0).mean()) if lists.similarity.size else 0.0
-    return Truncation(np.concatenate(begins) if begins else np.zeros(0), negative)
+    return np.concatenate(begins) if begins else np.zeros(0), negative
 
 
 def _lists(asked: Question, *, axis: Axis, similarity: str, form: Form, k: int) -> CandidateLists:
