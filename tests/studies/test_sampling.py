@@ -16,13 +16,11 @@ import discreet as dc
 from discreet.errors import DataError
 from discreet.privacy.losses import mu_for, rho_for
 from discreet.studies import StudyReport, published, study
-from discreet.studies.sampling import SamplingStudy
-from discreet.studies.sampling.measuring import Counts, CountScores, measure, scores_of
-from discreet.studies.sampling.setting import CountingRun
-from discreet.studies.sampling.sweeps import in_order_of_ids
-from discreet.studies.sampling.variants import CountVariant, half, our_variants, published_variants, single_variants
-from discreet.studies.study import Measurements, summarized
+from discreet.studies.sampling import SamplingStudy, in_order_of_ids
+from discreet.studies.sampling_run import CountingRun, Counts, comparison, half, measure, scores_of
+from discreet.studies.study import Measurements, made, summarized
 
+LISTED = {one["name"]: one for one in SamplingStudy().layout["methods"]}
 Judge = Callable[..., list[str]]
 
 
@@ -46,10 +44,9 @@ def run() -> CountingRun:
     return run_of(dc.synthetic.films(users=60, items=30, records=900, seed=5), seed=0)
 
 
-def mean(scores: CountScores | None, level: str = "items") -> float:
+def error(scores: pl.DataFrame, level: str = "items") -> float:
     """The squared error of the only method."""
-    assert scores is not None
-    return scores.table.filter(level=level, metric="mse")["value"].item()
+    return scores.filter(level=level, metric="mse")["value"].item()
 
 
 # The report
@@ -138,16 +135,15 @@ def test_a_list_and_counts_of_half_a_budget_spend_its_rho() -> None:
 
 
 def test_all_ways_spend_what_they_say(run: CountingRun) -> None:
-    for variant in (*published_variants(run, Fraction(1)), *our_variants(run, Fraction(1))):
-        loss = variant.method.plan(run.data, contexts=run.contexts).loss
-        assert (variant.budget == "ε") == (type(loss).__name__ == "Pure"), variant.name
-        delta = run.delta if variant.budget == "ε, δ" else Fraction(0)
-        assert float(loss.epsilon_at(delta)) <= 1 + 1e-9, variant.name  # type: ignore[attr-defined]
+    for name, one in LISTED.items():
+        loss = made(one, run.values()).plan(run.data, contexts=run.contexts).loss
+        assert (one["spends"] == "ε") == (type(loss).__name__ == "Pure"), name
+        delta = run.delta if one["spends"] == "ε, δ" else Fraction(0)
+        assert float(loss.epsilon_at(delta)) <= 1 + 1e-9, name
 
 
-def test_names_are_distinct(run: CountingRun) -> None:
-    names = [variant.name for variant in single_variants(run, Fraction(1, 2))]
-    assert len(set(names)) == len(names)
+def test_names_are_distinct() -> None:
+    assert len(LISTED) == len(SamplingStudy().layout["methods"])
 
 
 # Measuring
@@ -162,19 +158,18 @@ def test_true_counts_have_no_error(run: CountingRun) -> None:
 
 
 def test_with_an_endless_budget_nothing_is_lost(run: CountingRun) -> None:
-    from discreet.counting.item_counts import ItemCounts
-
-    variant = CountVariant("weighted", "ours", "ε", ItemCounts(epsilon=10**6, cap=10_000))
-    measured = measure(run, [variant], lambda who: None)
-    assert mean(measured) < 1e-2
-    assert mean(measured, "edges") < 1e-2
+    endless = replace(run, epsilon=Fraction(10**6), cap=10_000)
+    measured, _ = measure(endless, [LISTED["weighted"]], lambda who: None)
+    assert error(measured) < 1e-2
+    assert error(measured, "edges") < 1e-2
 
 
 def test_means_and_deviations_are_over_runs() -> None:
     rows = [("a", "items", "mse", 4.0), ("a", "items", "top", 0.3), ("a", "items", "top", 0.5)]
-    scores = CountScores(summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String)), {}, {})
-    assert scores.table.filter(metric="top")["value"].item() == 0.4
-    assert math.isclose(scores.table.filter(metric="top")["sd"].item(), math.sqrt(0.02))
+    scores = summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String))
+    table = comparison(scores, [{"name": "a", "from": "paper", "spends": "ε"}])
+    assert table.select("level", "squared error", "top").rows() == [("items", 4.0, 0.4)]
+    assert math.isclose(table["top sd"].item(), math.sqrt(0.02))
 
 
 # Judgments
@@ -263,11 +258,13 @@ def test_ids_in_order_of_popularity_help_the_fourier_transform() -> None:
     rows |= {(user, item) for user, item in enumerate(range(60))}
     data = dc.Interactions([(user, item, 1.0, 86_400 * user) for user, item in sorted(rows)])
     run = run_of(data, seed=1)
-    variants = [variant for variant in published_variants(run, Fraction(100)) if variant.name == "DFT"]
-    in_order = in_order_of_ids(replace(run, epsilon=Fraction(100)), lambda who: None)
-    assert mean(in_order) < 0.5 * mean(measure(run, variants, lambda who: None))
+    exact = replace(run, epsilon=Fraction(100))
+    in_order = in_order_of_ids(exact, LISTED["DFT"], lambda who: None)
+    assert in_order is not None
+    shuffled, _ = measure(exact, [LISTED["DFT"]], lambda who: None)
+    assert in_order.filter(level="items")["squared error"].item() < 0.5 * error(shuffled)
 
 
 def test_a_declared_catalog_keeps_its_order(run: CountingRun) -> None:
     assert run.as_they_came is None
-    assert in_order_of_ids(run, lambda who: None) is None
+    assert in_order_of_ids(run, LISTED["DFT"], lambda who: None) is None

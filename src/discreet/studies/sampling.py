@@ -1,0 +1,190 @@
+"""Study: counts from samples, Figures 5 to 11 and Table 5 of Fan and Jin, and the same for counts without sampling.
+
+References
+----------
+L. Fan, H. Jin: A practical framework for privacy-preserving data analytics. WWW 2015.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.counting.cells import Cells, best_records
+from discreet.counting.contexts import contexts_of
+from discreet.data.interactions import Interactions
+from discreet.evaluation.counts import top_k_precision
+from discreet.studies.sampling_run import CountingRun, Counts, Listed, Tick, comparison, measure, release_of
+from discreet.studies.study import Measurements, Settings, Steps, Study
+
+__all__ = ["SamplingStudy", "in_order_of_ids"]
+
+CAPPED = ("SRA", "HPA", "weighted")
+"""Those whose error is followed over l."""
+
+POPULAR = (1, 5, 10, 20, 40, 60, 80, 100)
+SHOWN, SELECTION = "clipped, expected", "selection of the top, zCDP"
+"""Those of ours that lists and distributions are shown for."""
+
+
+class SamplingStudy(Study):
+    """Errors of item counts and of counts in contexts, of the paper's methods and of ours.
+
+    Edges are counted by gender and age where the table of users has them, otherwise by day of the week. ``seed`` orders
+    the catalog where none was declared; noise is fresh in every run.
+    """
+
+    name = "sampling"
+
+    def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
+        run = CountingRun.of(data, settings, seed=seed)
+        listed = {one["name"]: one for one in self.layout["methods"]}
+        both = [one for one in listed.values() if "second" not in one]
+        more = 2 + int(run.has_days) + int(run.as_they_came is not None)
+        steps.expect(run.runs * (len(both) + len(listed) + len(CAPPED) * len(run.caps) + more))
+        main, last = measure(run, both, steps.done)
+        alone = replace(run, epsilon=Fraction(settings.single), contexts=())
+        single, _ = measure(alone, list(listed.values()), lambda who: steps.done(f"{who}, items alone"))
+        tables = {
+            "main": comparison(main, both),
+            "single": comparison(single, list(listed.values())),
+            "caps": over_caps(run, [listed[name] for name in CAPPED], steps.done),
+            "look": popularity_precision(run, listed["HPA"], steps.done),
+            "reduction": data_reduction(run),
+            "weekly": weekly_shares(run, listed, steps.done),
+            "in order of ids": in_order_of_ids(run, listed["DFT"], steps.done),
+            "top": _lengths(main),
+            "zeros": pl.DataFrame(
+                {
+                    "level": ["items", "edges"],
+                    "squared error": [float(np.square(true).mean()) for true in (run.items, run.edges)],
+                }
+            ),
+        }
+        lists = _lists(run, last)
+        titles = {name: run.data.titles(codes) for name, codes in lists.items()}
+        tables["lists"] = pl.DataFrame({"rank": range(1, run.top + 1)} | titles)
+        shared = {name: float(len(set(codes) & set(lists["original"]))) for name, codes in lists.items()}
+        figures = {f"of the original list in that of {name}": n for name, n in shared.items() if name != "original"}
+        labels = {
+            "epsilon": run.epsilon,
+            "single": settings.single,
+            "top": run.top,
+            "place": run.place_name,
+            "sample": tables["reduction"]["records"][1],
+            "delta": f"{float(run.delta):g}",
+            "cap": run.cap,
+        }
+        measured = {name: table for name, table in tables.items() if table is not None}
+        setting = {
+            "contexts": [f"{one.name}: {', '.join(one.values)}" for one in run.contexts],
+            "edges": run.edges.size,
+            "l": run.cap,
+        }
+        return Measurements(setting, measured, figures, labels)
+
+
+def _lengths(main: pl.DataFrame) -> pl.DataFrame:
+    """Figure 9: precision of the item list by its length K."""
+    found = main.filter(pl.col("level") == "items", pl.col("metric").str.starts_with("top "))
+    length = pl.col("metric").str.strip_prefix("top ").cast(pl.Int64)
+    return found.select("method", length.alias("K"), pl.col("value").alias("precision"), "sd")
+
+
+def _lists(run: CountingRun, last: dict[str, Counts]) -> dict[str, list[int]]:
+    """Codes of the top items of one context: the original, and by the last release of some methods."""
+
+    def top(scores: NDArray[np.float64]) -> list[int]:
+        return np.argsort(-scores, kind="stable")[: run.top].tolist()
+
+    lists = {"original": top(run.edges[:, run.place].astype(float))}
+    for name in ("SRA", "HPA", SHOWN, SELECTION):
+        scores = last[name].edge_scores
+        assert scores is not None
+        lists[name] = top(scores[:, run.place])
+    return lists
+
+
+# What the size of the sample does
+
+
+def over_caps(run: CountingRun, methods: list[Listed], tick: Tick) -> pl.DataFrame:
+    """Figure 6: SRA, HPA and weighted counts for every l."""
+    found = []
+    for cap in run.caps:
+        scores, _ = measure(replace(run, cap=cap), methods, lambda who, cap=cap: tick(f"{who}, l = {cap}"))
+        found.append(comparison(scores, methods).select("level", "method", "squared error", l=pl.lit(cap)))
+    return pl.concat(found)
+
+
+def popularity_precision(run: CountingRun, hpa: Listed, tick: Tick) -> pl.DataFrame:
+    """Figure 5: how much of the top K is in the top K of HPA's first look, with d from the data and d = 1."""
+    rows = []
+    lengths = [length for length in POPULAR if length <= run.data.n_items]
+    for name, first in {"d = fewest records of a user": "data", "d = 1": 1}.items():
+        method = {**hpa, "with": hpa["with"] | {"first": first}}
+        looks = []
+        for _ in range(run.runs):
+            look = release_of(run, method).popularity
+            assert look is not None
+            looks.append([top_k_precision(look, original=run.items, k=length) for length in lengths])
+            tick("HPA's first look")
+        found = np.array(looks)
+        rows += [
+            {"first look": name, "K": length, "precision": float(column.mean()), "sd": float(column.std(ddof=1))}
+            for length, column in zip(lengths, found.T, strict=True)
+        ]
+    return pl.DataFrame(rows)
+
+
+def data_reduction(run: CountingRun) -> pl.DataFrame:
+    """Figure 10: how many records are left."""
+    held = run.cells.records_per_user
+    fewest = int(held[held > 0].min())
+    kept = {
+        "all": int(held.sum()),
+        f"sample of SRA and HPA, l = {run.cap}": int(np.minimum(held, run.cap).sum()),
+        f"HPA's first look, d = {fewest}": int(np.minimum(held, fewest).sum()),
+    }
+    return pl.DataFrame(
+        {"records": list(kept), "number": list(kept.values()), "share": [n / kept["all"] for n in kept.values()]}
+    )
+
+
+def weekly_shares(run: CountingRun, listed: dict[str, Listed], tick: Tick) -> pl.DataFrame | None:
+    """Figure 11: the share of each day in the data, in the samples, and in our release; means over the runs."""
+    if not run.has_days:
+        return None
+    daily = replace(run, contexts=contexts_of(["weekday"], run.data))
+    cells = daily.cells
+    days = daily.contexts[0].values
+    shares: dict[str, list[NDArray[np.float64]]] = {"SRA, sample": [], "HPA, sample": [], f"{SHOWN}, released": []}
+    for _ in range(run.runs):
+        popularity = release_of(daily, listed["HPA"]).popularity
+        edges = release_of(daily, listed[SHOWN]).edges
+        assert popularity is not None
+        assert edges is not None
+        shares["SRA, sample"].append(_days(cells, best_records(cells, run.cap)))
+        shares["HPA, sample"].append(_days(cells, best_records(cells, run.cap, np.maximum(popularity, 0))))
+        shares[f"{SHOWN}, released"].append(edges.sum(axis=0) / edges.sum())
+        tick("days of the week")
+    original = _days(cells, np.ones(cells.user.size, dtype=bool))
+    columns = {name: np.mean(found, axis=0) for name, found in shares.items()}
+    return pl.DataFrame({"day": list(days), "original": original, **columns})
+
+
+def in_order_of_ids(run: CountingRun, dft: Listed, tick: Tick) -> pl.DataFrame | None:
+    """DFT, the one method that goes by the order of the catalog, with items in the order of their ids."""
+    if run.as_they_came is None:
+        return None
+    scores, _ = measure(replace(run, data=run.as_they_came, as_they_came=None), [dft], tick)
+    return comparison(scores, [dft])
+
+
+def _days(cells: Cells, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    counts = np.bincount(cells.place[kept], minlength=cells.n_places)
+    return counts / counts.sum()
