@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import discreet as dc
-from discreet.evaluation.tag_protocol import PostQuestions, evaluate_tags, leave_one_post_out
+from discreet.evaluation.tags import PostQuestions, evaluate_tags, leave_one_post_out
 from discreet.models.registry import create
 from discreet.tagging import FolkRank, OwnTags
 

@@ -6,7 +6,7 @@ from scipy.spatial.distance import jensenshannon
 
 from discreet.data.tags import TagAssignments
 from discreet.errors import EvaluationError, UsageError
-from discreet.evaluation.semantic_loss import js_divergence, release_semantic_loss, semantic_loss
+from discreet.evaluation.tags import js_divergence, release_semantic_loss, semantic_loss
 
 TRIPLES = [("ann", "blue", "a"), ("ann", "kind", "b"), ("ann", "kind", "c"), ("bob", "blue", "a")]
 TOPICS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])

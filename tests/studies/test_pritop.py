@@ -14,9 +14,7 @@ from discreet.data import Interactions, TagAssignments
 from discreet.errors import DataError, EvaluationError, UsageError
 from discreet.evaluation.scores import Scores
 from discreet.studies import StudyReport, published, study
-from discreet.studies.pritop import PriTopStudy
-from discreet.studies.pritop.experiment import measurements
-from discreet.studies.pritop.measures import KIND, LENGTHS, TagRun, TagScores, replacements
+from discreet.studies.pritop import KIND, LENGTHS, PriTopStudy, TagRun, TagScores, measurements, replacements
 from discreet.studies.study import Measurements
 from discreet.tagging import PriTop
 
@@ -123,8 +121,8 @@ def found(plain: dict[float, float], loss: list[float]) -> Measurements:
             for topics, value in zip((10, 100), loss, strict=True)
         ]
     )
-    setting = {"data": "made up", "triples": 1, "users": 1, "resources": 1, "tags": 1}
-    return measurements(setting, losses, tuple(scores))
+    here = {"data": "made up", "records": 1, "users": 1, "resources": 1, "tags": 1}
+    return measurements({}, here, losses, tuple(scores))
 
 
 ABOUT_LISTS = ("one", "half", "near", "precision", "tests", "epsilon")

@@ -7,9 +7,14 @@ from discreet.evaluation.protocols import evaluate
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
 from discreet.evaluation.scores import Scores
-from discreet.evaluation.semantic_loss import release_semantic_loss, semantic_loss
 from discreet.evaluation.significance import PairedTest, bootstrap_interval, compare, paired_t_test, wilcoxon_test
-from discreet.evaluation.tag_protocol import PostQuestions, evaluate_tags, leave_one_post_out
+from discreet.evaluation.tags import (
+    PostQuestions,
+    evaluate_tags,
+    leave_one_post_out,
+    release_semantic_loss,
+    semantic_loss,
+)
 
 __all__ = [
     "Evaluation",

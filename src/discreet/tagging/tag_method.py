@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
@@ -12,6 +12,10 @@ from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy.budget import Budget
 from discreet.privacy.method import Method
 from discreet.privacy.numbers import Rational, as_fraction
+
+if TYPE_CHECKING:
+    from discreet.privacy.release import Release
+    from discreet.tagging.recommenders.base import TagRecommender
 
 __all__ = [
     "ASSIGNMENTS",
@@ -56,6 +60,12 @@ class TagMethod(Method):
     @property
     def _budget(self) -> Budget:
         return Budget(self.epsilon, self.delta)
+
+    def recommender(self, release: Release) -> TagRecommender:
+        """What recommends tags from a release of this method."""
+        from discreet.tagging.recommenders.local_tags import recommender
+
+        return recommender(release)
 
     @property
     def _lists(self) -> tuple[PublicList, ...]:
