@@ -10,18 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.coupled import CIM, LMCS, LMGS, Coupling
+from discreet.coupled import CIM, LMCS, Coupling
 from discreet.data import IntegerDomain, Table, synthetic
 from discreet.errors import UsageError
 from discreet.studies import StudyReport, published, study
-from discreet.studies.cim import CIMStudy
-from discreet.studies.cim.experiment import QueryRun, measurements
-from discreet.studies.cim.inputs import LARGEST, built_in, given, planted
-from discreet.studies.cim.methods import CHARGED, EVEN, METHODS, OURS, cim_cost, lmcs_cost
+from discreet.studies.cim import CHARGED, COSTS, EVEN, OURS, CIMStudy, QueryRun, measurements, standing
+from discreet.studies.cim_inputs import built_in, given, planted
 from discreet.studies.study import Measurements
 
 Judge = Callable[..., list[str]]
 QUICK = CIMStudy().settings(quick=True)
+METHODS = CIMStudy().layout["methods"]
 QUERIES = 60
 
 
@@ -43,7 +42,7 @@ def report(survey: Table) -> StudyReport:
 def test_tables_and_charts(report: StudyReport, k: int) -> None:
     _, errors, costs, _, couplings, thresholds, etas, printed, _ = report.tables.values()
     assert errors.columns == ["method", "standing", "ε = 0.1", "ε = 1"]
-    assert errors.height == 1 + len(METHODS) + sum(one.cost is not None for one in METHODS)
+    assert errors.height == 1 + len(METHODS) + sum(standing(one) == "REFUTED" for one in METHODS)
     assert set(errors["standing"]) == {"", "PROVED", "REFUTED"}
     assert couplings["k"].to_list() == [k]
     assert thresholds.height == 2 * len(QUICK.thresholds)
@@ -78,18 +77,17 @@ def test_noise_of_every_answer(report: StudyReport, survey: Table, k: int) -> No
 
 def test_a_charge_for_everything(survey: Table, k: int) -> None:
     run = QueryRun.of(given(survey, seed=1), queries=QUERIES, seed=1)
-    methods = {one.name: one for one in METHODS}
-    method = methods["CIM corrected"].charged(Fraction(1), survey, run.setting)
-    assert isinstance(method, CIM)
-    rounds = method.account(survey.n_cells, rounds=QUERIES, updates=0).spent_on_rounds
-    assert rounds == pytest.approx(1)
-    method = methods["LM&CS"].charged(Fraction(1), survey, run.setting)
-    assert isinstance(method, LMCS)
-    scales = method.scales(survey, run.setting)
+    methods = {one["name"]: one for one in METHODS}
+    cost = COSTS["cim"](run)
+    assert cost > 1
+    release = run.charged(methods["CIM corrected"], Fraction(1))
+    claimed = Fraction(release.parameters["epsilon"])
+    method = CIM(epsilon=claimed, update="corrected")
+    assert method.account(survey.n_cells, rounds=QUERIES, updates=0).spent_on_rounds == pytest.approx(1)
+    claimed = Fraction(run.charged(methods["LM&CS"], Fraction(1)).parameters["epsilon"])
+    scales = LMCS(epsilon=claimed).scales(survey, run.setting)
     assert float((k / scales).sum()) == pytest.approx(1)
-    assert cim_cost(survey, run.setting) > 1
-    assert lmcs_cost(survey, run.setting) >= 1
-    assert isinstance(methods["LM&GS"].method(Fraction(1)), LMGS)
+    assert COSTS["lm-cs"](run) >= 1
 
 
 def test_a_planted_coupling_has_the_statistics_of_the_thesis() -> None:
@@ -127,7 +125,7 @@ def test_built_in_inputs() -> None:
     assert inputs[0].coupling.largest == 6
     for one in inputs[1:]:
         assert one.like is not None
-        assert one.coupling.largest == LARGEST[one.like] == published("cim")["table_5_2"][one.like]
+        assert one.coupling.largest == published("cim")["table_5_2"][one.like]
 
 
 def found(
@@ -135,9 +133,9 @@ def found(
 ) -> Measurements:
     """A run on one table in which all methods but ours have the same error."""
     rows = [
-        {"method": name, "standing": one.standing, "MSE": ours if name == OURS else others}
+        {"method": name, "standing": standing(one), "MSE": ours if name == OURS else others}
         for one in METHODS
-        for name in (one.name, *([one.name + CHARGED] if one.cost else []))
+        for name in (one["name"], *([one["name"] + CHARGED] if one["method"] in COSTS else []))
     ]
     rows.append({"method": EVEN, "standing": "", "MSE": others if errors is None else errors})
     common = {"input": "survey", "ε": 1.0, "deviation": deviation, "runs": 4}
@@ -159,7 +157,7 @@ def found(
             {"input": ["survey"], "compared": [9], "k, Pearson": [15], "coupled, Pearson": [0.3]}
         ),
     }
-    return measurements({}, tables, {})
+    return measurements({}, tables, METHODS, {})
 
 
 def test_verdicts_on_both_sides(judge: Judge) -> None:
@@ -184,7 +182,8 @@ def test_verdicts_on_both_sides(judge: Judge) -> None:
 
 def test_published_values_are_compared_with_ours(judge: Judge) -> None:
     run = found(1.0, 0.229)
-    adult = measurements({}, {name: run.tables[name] for name in ("errors", "thresholds", "etas")}, {"Adult": "survey"})
+    tables = {name: run.tables[name] for name in ("errors", "thresholds", "etas")}
+    adult = measurements({}, tables, METHODS, {"Adult": "survey"})
     told = judge("cim", "values", adult)
     kept = adult.tables["published"].with_columns(verdict=pl.Series(told))
     at_one = kept.filter(quantity="MSE of LM&GS", at="ε = 1", data="Adult")

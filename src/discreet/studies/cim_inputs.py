@@ -15,6 +15,7 @@ from discreet.data import synthetic
 from discreet.data.domains import Domain, IntegerDomain
 from discreet.data.tables import Table
 from discreet.errors import UsageError
+from discreet.studies.study import published
 
 __all__ = ["Input", "built_in", "given", "planted"]
 
@@ -22,9 +23,8 @@ MOST_CELLS, SMALL_CELLS = 2**15, 2**13
 USUAL_BINS = 6
 COUPLED_SHARE = 0.25
 """Share of the rows that are coupled with others in all six datasets of the thesis (Section 5.6.1)."""
-LARGEST = {"Adult": 15, "NLTCS": 10, "IDS": 10, "Search Logs": 10, "NetTrace": 10, "Social Network": 20}
-"""k of Table 5.2."""
 USUAL_LARGEST = 10
+"""k of most datasets of Table 5.2."""
 LEAST_DEGREE = 0.6
 SURVEY_SEED = 2014
 
@@ -75,19 +75,20 @@ def given(data: Table, *, seed: int) -> Input:
     if table.group is not None:
         coupling = Coupling.by_group(table)
     else:
-        coupling = planted(table, largest=LARGEST.get(like or "", USUAL_LARGEST), seed=seed)
+        largest = published("cim")["table_5_2"].get(like, USUAL_LARGEST)
+        coupling = planted(table, largest=largest, seed=seed)
     return Input(data.name or "table", table, coupling, like)
 
 
 def built_in(*, seed: int, quick: bool) -> list[Input]:
     """The survey, and six tables of the shapes of the thesis at about a tenth of their sizes."""
     survey = synthetic.survey(households=300 if quick else 1_500, seed=SURVEY_SEED + seed)
-    found = [Input("survey", survey, Coupling.by_group(survey))]
+    found, largest = [Input("survey", survey, Coupling.by_group(survey))], published("cim")["table_5_2"]
     for like, make in _tables(quick=quick).items():
         table = make(seed=SURVEY_SEED + seed)
         if not quick or like in ("NLTCS", "NetTrace"):
             table = _narrowed(table, SMALL_CELLS)
-            found.append(Input(f"{like}-like", table, planted(table, largest=LARGEST[like], seed=seed), like))
+            found.append(Input(f"{like}-like", table, planted(table, largest=largest[like], seed=seed), like))
     return found
 
 

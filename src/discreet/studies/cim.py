@@ -12,6 +12,7 @@ T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,21 +21,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.coupled import CIM, Coupling, QueryMethod, Workload, random_queries
-from discreet.coupled.published.cim import Update, cim_account
+from discreet.coupled import CIM, LMCS, Coupling, Workload, random_queries
+from discreet.coupled.published.cim import cim_account
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads.workload import GRID
 from discreet.data.tables import Table
 from discreet.errors import UsageError
 from discreet.privacy.release import Release
-from discreet.studies.cim.inputs import Input, built_in, given
-from discreet.studies.cim.methods import CHARGED, EVEN, METHODS, OURS, ComparedMethod
-from discreet.studies.study import Measurements, Settings, Steps, Study, published, published_table
+from discreet.studies.cim_inputs import Input, built_in, given
+from discreet.studies.study import Measurements, Settings, Steps, Study, made, published, published_table
 
-__all__ = ["CIMStudy", "QueryRun", "measurements"]
+__all__ = ["CHARGED", "EVEN", "OURS", "CIMStudy", "QueryRun", "measurements", "standing"]
 
 # Pairs of rows grow with the square; a sample shows what correlation finds.
 MOST_COMPARED = 2_000
+
+EVEN = "nothing asked"
+"""An even histogram, which costs nothing."""
+OURS = "ours: shrunk-histogram"
+CHARGED = ", charged"
+"""Follows the name of a refuted method whose claim was reduced until it spends ε."""
+
+Listed = Mapping[str, Any]
+"""A method of the layout."""
 
 
 class CIMStudy(Study):
@@ -60,25 +69,21 @@ class CIMStudy(Study):
         plans = [settings, *[fewer] * (len(sources) - 1)]
         steps.expect(sum(len(one.epsilons) + len(one.thresholds) + len(one.etas) for one in plans))
         runs = [QueryRun.of(source, queries=settings.queries, seed=seed) for source in sources]
-        pairs = list(zip(runs, plans, strict=True))
-        setting = {
-            "queries": settings.queries,
-            "runs of each method": settings.runs,
-            "seed": seed,
-            "T of the sweep over η": settings.sweep_threshold,
-            **{source.name: f"{source.table!r}; {source.coupling!r}" for source in sources},
-        }
+        pairs, methods = list(zip(runs, plans, strict=True)), self.layout["methods"]
+        setting = {source.name: f"{source.table!r}; {source.coupling!r}" for source in sources}
         tables = {
-            "errors": pl.concat([errors(run, one, steps) for run, one in pairs]),
-            "costs": pl.concat([costs(run) for run in runs]),
+            "errors": pl.concat([errors(run, methods, one, steps) for run, one in pairs]),
+            "costs": pl.concat([costs(run, methods) for run in runs]),
             "thresholds": pl.concat([over_threshold(run, one, steps) for run, one in pairs]),
             "etas": pl.concat([over_eta(run, one, steps) for run, one in pairs]),
             "couplings": couplings(sources, seed=seed),
         }
-        return measurements(setting, tables, {source.like: source.name for source in sources if source.like})
+        return measurements(setting, tables, methods, {source.like: source.name for source in sources if source.like})
 
 
-def measurements(setting: dict[str, Any], tables: dict[str, pl.DataFrame], like: dict[str, str]) -> Measurements:
+def measurements(
+    setting: dict[str, Any], tables: dict[str, pl.DataFrame], methods: list[Listed], like: dict[str, str]
+) -> Measurements:
     """What was measured, with our errors compared with all others, and with the published values.
 
     Parameters
@@ -86,7 +91,7 @@ def measurements(setting: dict[str, Any], tables: dict[str, pl.DataFrame], like:
     like
         The dataset of the thesis that an input stands for, with the name of the input.
     """
-    more = {"compared": _compared(tables["errors"]), "published": _beside_published(tables, like)}
+    more = {"compared": _compared(tables["errors"], methods), "published": _beside_published(tables, like)}
     kept = published("cim")
     rows, k, queries = kept["rows_of"]["Adult"], kept["table_5_2"]["Adult"], kept["parameters"]["queries"]
     told = published_table("cim").filter(data="Adult", quantity="MSE of LM&GS", at="ε = 1")["value"].item()
@@ -102,13 +107,14 @@ def _common(values: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(value for value in values if value in named)
 
 
-def _compared(found: pl.DataFrame) -> pl.DataFrame:
+def _compared(found: pl.DataFrame, methods: list[Listed]) -> pl.DataFrame:
     """At each ε, the method that comes closest to ours or is ahead, in standard errors of the difference.
 
     Refuted methods take part with everything charged.
     """
-    others = [EVEN, *(one.name if one.cost is None else one.name + CHARGED for one in METHODS if not one.ours)]
-    rivals = {"methods of others": others, "our other methods": [one.name for one in METHODS if one.ours]}
+    names = [one["name"] + (CHARGED if one["method"] in COSTS else "") for one in methods]
+    ours = [one["name"] for one in methods if one.get("ours")]
+    rivals = {"methods of others": [EVEN, *(name for name in names if name not in ours)], "our other methods": ours}
     rows = []
     for (source, epsilon), part in found.group_by("input", "ε", maintain_order=True):
         at = {row["method"]: row for row in part.iter_rows(named=True)}
@@ -144,24 +150,17 @@ def _beside_published(tables: dict[str, pl.DataFrame], like: dict[str, str]) -> 
 
 
 def _measured_at(tables: dict[str, pl.DataFrame], name: str, row: dict[str, Any]) -> float | None:
-    symbol, separator, number = str(row["at"]).partition(" = ")
-    if not separator:
+    symbol, _, number = str(row["at"]).partition(" = ")
+    is_error, method = str(row["quantity"]).startswith("MSE"), str(row["quantity"]).removeprefix("MSE of ")
+    places: dict[str, tuple[str, dict[str, str], str]] = {
+        "ε": ("errors", {"method": method.replace("CIM", "CIM as printed")}, "MSE"),
+        "T": ("thresholds", {"update": "printed"}, "MSE" if is_error else "updates"),
+        "η": ("etas", {}, "u_max"),
+    }
+    if symbol not in places:
         return None
-    method = str(row["quantity"]).removeprefix("MSE of ").replace("CIM", "CIM as printed")
-    table, where, column = (
-        {
-            "ε": ("errors", {"ε": float(number), "method": method}, "MSE"),
-            "T": (
-                "thresholds",
-                {"T": float(number), "update": "printed"},
-                "updates" if "MSE" not in row["quantity"] else "MSE",
-            ),
-            "η": ("etas", {"η": float(number)}, "u_max"),
-        }[symbol]
-        if separator
-        else ("", {}, "")
-    )
-    found = tables[table].filter(input=name, **where)
+    table, where, column = places[symbol]
+    found = tables[table].filter(pl.col(symbol) == float(number), input=name, **where)
     return float(found[column].item()) if found.height else None
 
 
@@ -188,34 +187,58 @@ class QueryRun:
         cells = self.workload.n_cells
         return float(np.square(self.workload.answers(np.full(cells, 1 / cells)) - self.truth).mean())
 
-    def release(self, method: QueryMethod) -> Release:
-        return method.release(self.source.table, self.workload, coupling=self.source.coupling, allow_refuted=True)
+    def release(self, method: Listed, **values: Any) -> Release:
+        return made(method, values).release(
+            self.source.table, self.workload, coupling=self.source.coupling, allow_refuted=True
+        )
 
     def error(self, release: Release) -> float:
         """MSE of Equation 5.6.1: answers are shares of the rows."""
         shares = release.table("answers")["answer"].to_numpy() / len(self.source.table)
         return float(np.square(shares - self.truth).mean())
 
+    def charged(self, method: Listed, epsilon: Fraction) -> Release:
+        """A release of a refuted method with its claim reduced until what it really spends is ε."""
+        cost = COSTS[method["method"]](self)
+        return self.release(method, epsilon=epsilon / Fraction(cost).limit_denominator(10**9))
 
-def errors(run: QueryRun, settings: Settings, steps: Steps) -> pl.DataFrame:
+
+def lmcs_cost(run: QueryRun) -> float:
+    """What LM&CS spends for each ε that it claims, if its scales were public: a group moves each answer by up to k."""
+    scales = LMCS(epsilon=1).scales(run.source.table, run.setting)
+    with np.errstate(divide="ignore"):
+        return max(1.0, float((run.setting.largest / scales).sum()))
+
+
+def cim_cost(run: QueryRun) -> float:
+    """What CIM spends for each ε that it claims, if its scales were right and public: ε₀ in every round."""
+    return CIM(epsilon=1).round_budget(run.workload.n_cells) * len(run.workload)
+
+
+COSTS = {"lm-cs": lmcs_cost, "cim": cim_cost}
+"""The refuted methods, and what each spends at least, for each unit of ε that it claims."""
+
+
+def standing(method: Listed) -> str:
+    """Whether the guarantee of a method holds."""
+    return "REFUTED" if method["method"] in COSTS else "PROVED"
+
+
+def errors(run: QueryRun, methods: list[Listed], settings: Settings, steps: Steps) -> pl.DataFrame:
     """MSE of every method at every ε: mean and deviation over runs; refuted methods also with everything charged."""
     rows: list[dict[str, Any]] = []
     for epsilon in map(Fraction, settings.epsilons):
         steps.done(f"{run.source.name}, ε = {float(epsilon):g}")
         rows.append(_row(run, EVEN, "", epsilon, [run.even]))
-        for method in METHODS:
-            runs = settings.runs if method.cost is None and method.name != "LM&GS" else max(1, settings.runs // 5)
-            found = [run.error(run.release(method.method(epsilon))) for _ in range(runs)]
-            rows.append(_row(run, method.name, method.standing, epsilon, found))
-            if method.cost is not None:
-                rows.append(_charged(run, method, epsilon))
+        for one in methods:
+            # Ten thousand answers with noise of their own have a mean error that hardly differs between runs.
+            runs = settings.runs if not one.get("steady") else max(1, settings.runs // 5)
+            found = [run.error(run.release(one, epsilon=epsilon)) for _ in range(runs)]
+            rows.append(_row(run, one["name"], standing(one), epsilon, found))
+            if one["method"] in COSTS:
+                found = [run.error(run.charged(one, epsilon))]
+                rows.append(_row(run, one["name"] + CHARGED, standing(one), epsilon, found))
     return pl.DataFrame(rows)
-
-
-def _charged(run: QueryRun, method: ComparedMethod, epsilon: Fraction) -> dict[str, Any]:
-    """One run: ten thousand answers with noise of their own have a mean error that hardly differs between runs."""
-    found = run.error(run.release(method.charged(epsilon, run.source.table, run.setting)))
-    return _row(run, method.name + CHARGED, method.standing, epsilon, [found])
 
 
 def _row(run: QueryRun, method: str, standing: str, epsilon: Fraction, found: list[float]) -> dict[str, Any]:
@@ -230,14 +253,16 @@ def _row(run: QueryRun, method: str, standing: str, epsilon: Fraction, found: li
     }
 
 
-def costs(run: QueryRun) -> pl.DataFrame:
+def costs(run: QueryRun, methods: list[Listed]) -> pl.DataFrame:
     """What refuted methods claim and what they spend at least, at ε = 1."""
-    rows = []
-    for method in METHODS:
-        if method.cost is not None:
-            spent = method.cost(run.source.table, run.setting)
-            rows.append({"input": run.source.name, "method": method.name, "claimed ε": 1.0, "spent at least": spent})
-    return pl.DataFrame(rows)
+    spent = {one["name"]: COSTS[one["method"]](run) for one in methods if one["method"] in COSTS}
+    columns = {
+        "input": run.source.name,
+        "method": list(spent),
+        "claimed ε": 1.0,
+        "spent at least": list(spent.values()),
+    }
+    return pl.DataFrame(columns)
 
 
 def over_threshold(run: QueryRun, settings: Settings, steps: Steps) -> pl.DataFrame:
@@ -266,8 +291,8 @@ def over_eta(run: QueryRun, settings: Settings, steps: Steps) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _cim(*, threshold: float, update: Update, eta: float = 7) -> CIM:
-    return CIM(epsilon=1, threshold=str(threshold), eta=str(eta), update=update)
+def _cim(*, threshold: float, update: str, eta: float = 7) -> Listed:
+    return {"method": "cim", "with": {"epsilon": 1, "threshold": str(threshold), "eta": str(eta), "update": update}}
 
 
 def couplings(sources: list[Input], *, seed: int) -> pl.DataFrame:
