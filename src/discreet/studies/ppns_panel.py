@@ -11,22 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.games.sybil import SybilAttack
 from discreet.attacks.games.sybil_targets import guessed_right
 from discreet.data.interactions import Interactions
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Chosen, parts_of_size, weighted_mean
 from discreet.neighbors.selection import CandidateLists, SelectionStrategy
 from discreet.neighbors.similarity import Similarity, pair_sensitivities
-from discreet.studies.ppns.questions import Question
 
-__all__ = ["Panel", "RatingPool", "Score"]
+__all__ = ["Panel", "Question", "RatingPool", "Score", "attack_questions", "left_out", "turned", "whole"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+Score = dict[str, float]
+"""How good answers were: "MAE" of those that were given and its standard error "±", NaN where none was; and shares of
+*all* questions: "exact" for the very rating, "right" for the rating after rounding, "unanswered".
+"""
 
 NOBODY = -1
 PROFILES = 1_000
@@ -39,39 +45,72 @@ BEHIND = 1e-6
 """What it takes to stand behind somebody of the same similarity."""
 
 
-@dataclass(frozen=True)
-class Score:
-    """How good the answers were.
+# Who asks what
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Somebody with a few ratings who asks about other items.
 
     Attributes
     ----------
-    mae, standard_error
-        Mean absolute error of those that were given, and its standard error; NaN where none was.
-    exact
-        Share of *all* questions whose answer is the very rating.
-    right
-        Share of all questions whose answer, rounded to a step of the scale, is the rating.
-    unanswered
-        Share of all questions without an answer.
+    items, ratings
+        What the one who asks has rated.
+    asked, truth
+        The items in question, and how they were really rated.
+    person
+        Whose ratings those are: code of a user among the records.
     """
 
-    mae: float
-    standard_error: float
-    exact: float
-    right: float
-    unanswered: float
+    items: NDArray[np.int32]
+    ratings: Floats
+    asked: NDArray[np.int32]
+    truth: Floats
+    person: int
 
-    @classmethod
-    def mean(cls, scores: list[Score]) -> Score:
-        """The mean of several; errors are those of the scores that have one."""
-        errors = [score.mae for score in scores if not np.isnan(score.mae)]
-        return cls(
-            mae=float(np.mean(errors)) if errors else float("nan"),
-            standard_error=float("nan"),
-            exact=float(np.mean([score.exact for score in scores])),
-            right=float(np.mean([score.right for score in scores])),
-            unanswered=float(np.mean([score.unanswered for score in scores])),
-        )
+
+def attack_questions(data: Interactions, *, known: int, choose: Any, targets: list[Any], seed: int) -> list[Question]:
+    """The observers of the kNN attack: each has some ratings of a target and asks for the rest."""
+    found = []
+    for target in SybilAttack(k=1, known=known, choose=choose, fillers="copies").draw_targets(data, targets, seed):
+        _, items, ratings = target.sybils  # with k = 1 the observer is the only one
+        assert ratings is not None
+        assert target.truth is not None
+        found.append(Question(items, ratings, target.hidden, target.truth, target.target))
+    return found
+
+
+def left_out(data: Interactions, users: NDArray[np.integer], *, most: int, seed: int) -> list[Question]:
+    """Each rating of some users in turn, asked of a profile that lacks it; at most ``most``, drawn by the seed."""
+    found = []
+    for question in whole(data, users):
+        for place in range(question.asked.size if question.asked.size > 1 else 0):
+            items, ratings = np.delete(question.items, place), np.delete(question.ratings, place)
+            one = slice(place, place + 1)
+            found.append(Question(items, ratings, question.asked[one], question.truth[one], question.person))
+    if len(found) > most:
+        kept = np.sort(np.random.default_rng(seed).choice(len(found), most, replace=False))
+        found = [found[place] for place in kept]
+    return found
+
+
+def whole(data: Interactions, users: NDArray[np.integer]) -> list[Question]:
+    """All ratings of some users, asked of profiles that contain them: the similarity has seen the answer."""
+    assert data.rating is not None
+    found = []
+    for user in users.tolist():
+        part = slice(*data.user_starts[user : user + 2])
+        items, ratings = data.item[part], data.rating[part].astype(np.float64)
+        found.append(Question(items, ratings, items, ratings, user))
+    return found
+
+
+def turned(data: Interactions) -> Interactions:
+    """Items in the place of users: what is user-based on these is item-based on the others."""
+    return Interactions({"user_id": data.item, "item_id": data.user, "rating": data.rating}, scale=data.scale)
+
+
+# Who answers
 
 
 class RatingPool:
@@ -154,13 +193,13 @@ class Panel:
                 exact.append(error <= EXACT)  # false for NaN
                 right.append(guessed_right(clipped, truth, self.pool.scale))
         flat = np.concatenate(errors)
-        return Score(
-            mae=float(flat.mean()) if flat.size else float("nan"),
-            standard_error=float(flat.std() / np.sqrt(flat.size)) if flat.size else float("nan"),
-            exact=float(np.concatenate(exact).mean()),
-            right=float(np.concatenate(right).mean()),
-            unanswered=1 - float(np.concatenate(given).mean()),
-        )
+        return {
+            "MAE": float(flat.mean()) if flat.size else float("nan"),
+            "±": float(flat.std() / np.sqrt(flat.size)) if flat.size else float("nan"),
+            "exact": float(np.concatenate(exact).mean()),
+            "right": float(np.concatenate(right).mean()),
+            "unanswered": 1 - float(np.concatenate(given).mean()),
+        }
 
     def _choose(
         self, strategy: SelectionStrategy, places: Integers, *, fillers: int, present: bool, favored: bool
