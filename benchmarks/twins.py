@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from discreet.data import Interactions, read, synthetic
 from discreet.neighbors.twin_lists import SimilarityLists
 from discreet.neighbors.twins import FullComputation
-from discreet.studies.twins import CLAIM
-from discreet.studies.twins_timing import KINDS, ListTimes, largest_bins, measure, sets_in_vain, sybil
+from discreet.studies.twins import CLAIM, KINDS, ListTimes, largest_bins, list_times, sets_in_vain, sybil
 
 CACHE = Path.home() / ".cache" / "discreet" / "data" / "ml-1m"
 NEW_USERS = 30
@@ -50,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
         print_keeping(lists)
         for kind, make in KINDS.items():
             sets = sets_in_vain(lists, make, n_targets=data.n_users, newcomers=SETS, seed=7)
-            measured = measure(lists, make, n_targets=data.n_users, newcomers=NEW_USERS, trials=options.trials, seed=7)
+            newcomers = {"newcomers": NEW_USERS, "trials": options.trials}
+            measured = list_times(lists, make, n_targets=data.n_users, **newcomers, seed=7)
             print_table(kind, measured, sets)
             met = met and measured["full"].all_lists(NEW_USERS) >= GOAL * measured["hash"].all_lists(NEW_USERS)
         del lists

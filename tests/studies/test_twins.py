@@ -13,19 +13,22 @@ from discreet.data import Interactions, synthetic
 from discreet.errors import UsageError
 from discreet.neighbors.twin_lists import BuiltList, Profile, SimilarityLists
 from discreet.neighbors.twins import FullComputation
-from discreet.studies import StudyReport, published, twins_timing
+from discreet.studies import StudyReport, published, twins
 from discreet.studies.study import Measurements
-from discreet.studies.twins import CLAIM, TwinsStudy, measurements, side_of
-from discreet.studies.twins_timing import (
+from discreet.studies.twins import (
+    CLAIM,
     KNOWN,
     METHODS,
     ListTimes,
+    TwinsStudy,
     changed,
     largest_bins,
-    measure,
+    list_times,
+    measurements,
     sets_in_vain,
+    side_of,
     sybil,
-)
+)  # fmt: skip
 
 Judge = Callable[..., list[str]]
 
@@ -111,7 +114,7 @@ def test_ratios_of_times() -> None:
 
 def test_every_method_is_timed_and_newcomers_stay(films: Interactions) -> None:
     lists = SimilarityLists(films)
-    measured = measure(lists, changed, n_targets=films.n_users, newcomers=4, trials=2, seed=1)
+    measured = list_times(lists, changed, n_targets=films.n_users, newcomers=4, trials=2, seed=1)
     assert list(measured) == list(METHODS)
     assert all(len(each.first) == 2 and len(each.later) == 6 for each in measured.values())
     assert lists.n_rows == films.n_users + 2 * 4 * len(METHODS)
@@ -123,9 +126,9 @@ def test_a_wrong_list_is_not_timed(films: Interactions, monkeypatch: pytest.Monk
             right = super().build(lists, profile)
             return BuiltList(right.codes, right.values * 0.5, right.similarities)
 
-    monkeypatch.setattr(twins_timing, "METHODS", {"wrong": Wrong})
+    monkeypatch.setattr(twins, "METHODS", {"wrong": Wrong})
     with pytest.raises(AssertionError, match="wrong list"):
-        measure(SimilarityLists(films), changed, n_targets=films.n_users, newcomers=2, trials=1, seed=1)
+        list_times(SimilarityLists(films), changed, n_targets=films.n_users, newcomers=2, trials=1, seed=1)
 
 
 # Judgments

@@ -28,8 +28,9 @@ from discreet.common.remedies import KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.splits import choose_users
 from discreet.errors import UsageError
-from discreet.pairs import PublishedSlopeOne, SlopeOne
-from discreet.studies.study import Measurements, Settings, Steps, Study, published, summarized
+from discreet.models.recommender import Recommender
+from discreet.models.registry import create
+from discreet.studies.study import Measurements, Settings, Steps, Study, made, published, summarized
 
 __all__ = ["ATTACKERS", "FIGURE", "PUBLISHED", "SlopeOneStudy", "at_utility", "sensitivity"]
 
@@ -59,26 +60,21 @@ class SlopeOneStudy(Study):
 
     def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
         records = prepared(data, settings)
-        readings = {f"φ_m = {overlap}": SlopeOne(minimum_overlap=overlap) for overlap in (0, 20, 50)} | {
-            "divided by compared items": SlopeOne(minimum_overlap=settings.overlap, average="compared"),
-            "weighted": SlopeOne(minimum_overlap=settings.overlap, weighted=True),
-        }
-        steps.expect(2 * settings.splits + len(readings))
+        listed = self.layout["methods"]
+        steps.expect(2 * settings.splits + len(listed))
         figure = curve_of(records, settings, FIGURE, seed=seed, done=lambda: steps.done("Figure 1"))
         fine = curve_of(records, settings, FINE, seed=seed, done=lambda: steps.done("Figure 2"))
         once = settings.with_(splits=1, games=1)
         others = {}
-        for name, model in readings.items():
-            others[name] = curve_of(records, once, FINE, seed=seed, model=model)
-            steps.done(name)
+        for one in listed:
+            model = made(one, {"overlap": settings.overlap})
+            others[one["name"]] = curve_of(records, once, FINE, seed=seed, model=model)
+            steps.done(one["name"])
         described = {
-            "data": data.name or repr(data),
-            "T": settings.least,
             "φ_m": settings.overlap,
             "Δf": sensitivity(records, settings),
+            "T": settings.least,
             "lists of": TOP,
-            "splits": settings.splits,
-            "seed": seed,
         }
         chance = 1 / values_of(stepped(records.scale))
         return measurements(figure, fine, others, described, chance=chance)
@@ -100,8 +96,8 @@ def sensitivity(data: Interactions, settings: Settings) -> float:
     """Δf of Theorem 3.1; Δr is the highest rating, as in the paper, or the width of the scale if that is more."""
     scale = stepped(data.scale)
     reach = max(Fraction(scale.high), scale.width)
-    model = PublishedSlopeOne(1, least_ratings=settings.least, minimum_overlap=settings.overlap, rating_range=reach)
-    return float(model.sensitivity())
+    options = {"least_ratings": settings.least, "minimum_overlap": settings.overlap, "rating_range": reach}
+    return float(create("published-slope-one", epsilon=1, **options).sensitivity())
 
 
 def curve_of(
@@ -110,14 +106,14 @@ def curve_of(
     epsilons: tuple[float, ...],
     *,
     seed: int,
-    model: SlopeOne | None = None,
+    model: Recommender | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
     """By ε: the share of a list that stays, and how often each attacker is right, as means over the splits."""
     noises = [sensitivity(data, settings) / epsilon for epsilon in epsilons]
     rows = []
     for number in range(settings.splits):
-        fresh = SlopeOne(minimum_overlap=settings.overlap) if model is None else model
+        fresh = create("slope-one", minimum_overlap=settings.overlap) if model is None else model
         for name, values in _split(data, settings, fresh, noises, seed=seed + number).items():
             rows += [(epsilon, name, value) for epsilon, value in zip(epsilons, values.tolist(), strict=True)]
         done()
@@ -127,7 +123,7 @@ def curve_of(
 
 
 def _split(
-    data: Interactions, settings: Settings, model: SlopeOne, noises: list[float], *, seed: int
+    data: Interactions, settings: Settings, model: Recommender, noises: list[float], *, seed: int
 ) -> dict[str, np.ndarray]:
     """One split, for each scale of the noise: learn from four fifths of the users, recommend to the others."""
     held_out = choose_users(data.n_users, max(1, data.n_users // 5), seed=seed)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
+from discreet.models.registry import create
 from discreet.studies.study import Measurements, Settings, Steps, Study, one_rating_each
 from discreet.subsets import BirthDeathChain, inclusion_probabilities, relative_entropy, total_variation
 from discreet.subsets.states import States
@@ -83,28 +84,22 @@ class SubsetsStudy(Study):
         steps.done("what one entry shows")
         gap = float(np.mean([row[K - 1] - row[K] for row in rows]))
         setting = {
-            "data": data.name or repr(data),
             "users": len(rows),
-            "items": data.n_items,
             "items left to a user": round(float(np.mean([row.size for row in rows]))),
             "mean gap between ranks 10 and 11": round(gap, 4),
             "users with equal ranks 10 and 11": tied,
-            "seed": seed,
-            **{name: value for name, value in settings.values.items() if name not in ("users", "quick")},
         }
         return Measurements(setting, tables, figures)
 
 
 def completed_rows(data: Interactions, users: int, *, seed: int) -> list[Row]:
     """Falling predicted ratings of what each of some users has not rated, by Slope One on the whole data."""
-    from discreet.pairs import SlopeOne
-
     assert data.scale is not None
     enough = np.flatnonzero(data.n_items - data.records_per_user >= K + WINDOWS[1] + 1)
     if enough.size == 0:
         raise UsageError(f"nobody has {K + WINDOWS[1] + 1} items left to be recommended.")
     chosen = np.random.default_rng(seed).choice(enough, min(users, enough.size), replace=False)
-    model = SlopeOne(minimum_overlap=OVERLAP).fit(data)
+    model = create("slope-one", minimum_overlap=OVERLAP).fit(data)
     low, high = float(data.scale.low), float(data.scale.high)
     names = data.users.take(chosen).to_list()
     return [np.clip(model.recommend([name], n=data.n_items)["score"].to_numpy(), low, high) for name in names]
