@@ -184,11 +184,13 @@ def _reference(
     if isinstance(wanted, str):
         if all(done[0].guarantee is None for done in runs.values()):
             return None, {}
-        wanted = create("ease" if rankings else "biases")
+        model: Recommender = create("ease" if rankings else "biases")
+    else:
+        model = wanted
     for name, pattern in contestants.items():
-        if type(pattern) is type(wanted) and pattern.parameters == wanted.parameters:
+        if type(pattern) is type(model) and pattern.parameters == model.parameters:
             return name, {}
-    return _label(wanted), {_label(wanted): wanted}
+    return _label(model), {_label(model): model}
 
 
 def _copy(pattern: Recommender) -> Recommender:

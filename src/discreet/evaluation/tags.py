@@ -158,8 +158,9 @@ def _fitted(model: Any, train: TagAssignments) -> TagModel:
     if isinstance(model, TagModel):
         return copy(model).fit(train)
     made = None
-    if isinstance(model, Method) and hasattr(model, "recommender"):
-        made = model.recommender(model.release(train, allow_refuted=True))
+    read = getattr(model, "recommender", None)  # of a method that releases tags
+    if read is not None:
+        made = read(model.release(train, allow_refuted=True))
     elif callable(model):
         made = model(train)
     if not isinstance(made, TagModel):

@@ -315,7 +315,7 @@ def measurements(
 
 def _table(one: TagScores) -> pl.DataFrame:
     """Recall and precision of one method, for every N."""
-    about = {"method": one.name, "kind": one.kind, "hides": one.hides}
+    about: dict[str, Any] = {"method": one.name, "kind": one.kind, "hides": one.hides}
     about["epsilon"] = None if one.epsilon is None else float(one.epsilon)
     rows = [
         about | {"N": n, "metric": metric, "value": one.scores[f"{metric}@{n}"], "at": f"{metric}@{n}"}
