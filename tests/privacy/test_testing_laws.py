@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +32,8 @@ PAIRS = [
 class ScaleWithTheData(LaplaceMechanism):
     """The scale depends on the data, by one part in ten thousand."""
 
-    def parameter(self, sums: BoundedSums) -> Fraction:
-        return super().parameter(sums) * (1 + Fraction(int(sums.values.sum()), 10_000))
+    def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+        return super().parameter(sums, off_diagonal=off_diagonal) * (1 + Fraction(int(sums.values.sum()), 10_000))
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def test_high_orders_look_far_enough(order: float) -> None:
 
     @dataclass(frozen=True)
     class TooLittle(GaussianMechanism):
-        def parameter(self, sums: BoundedSums) -> Fraction:
-            return super().parameter(sums) * Fraction(64, 100)
+        def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
+            return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(64, 100)
 
     rho = Fraction(1, 2)
     worst = max(additive_renyi(TooLittle(rho), *pair, order) for pair in PAIRS)

@@ -18,7 +18,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, distinct_item_counts
 from discreet.privacy.selection import ExponentialMechanism, PermuteAndFlip, TopK, noisy_order
-from discreet.privacy.threshold import AboveThreshold
+from discreet.privacy.threshold import AboveThreshold, ThresholdSession
 from discreet.privacy.units import Unit
 from discreet.testing import max_log_ratio, neighboring_datasets, renyi_divergence
 
@@ -216,12 +216,11 @@ def laplace_window(scale: float, reach: int) -> np.ndarray:
 
 
 def session_law(mechanism: AboveThreshold, stream: Sequence[int], like: BoundedSums) -> dict[tuple, float]:
-    """Exact law of the replies (None, or the answer) to a fixed stream of sums, over windows that hold all but 1e-9."""
+    """Exact law of the replies (None, or True) to a fixed stream of sums, over windows that hold all but 1e-9."""
     reach = 240
     threshold_noise = laplace_window(float(mechanism.threshold_scale(like)), reach)
     tests = laplace_window(float(mechanism.test_scale(like)), reach)
     tail = np.concatenate([np.cumsum(tests[::-1])[::-1], [0.0]])  # Pr[noise ≥ index − reach]
-    answers = laplace_window(float(mechanism.answer_scale(like)), 40) if mechanism.epsilon_answers else None
     law: dict[tuple, float] = {}
     thresholds = int(mechanism.threshold) + np.arange(-reach, reach + 1)
 
@@ -232,15 +231,7 @@ def session_law(mechanism: AboveThreshold, stream: Sequence[int], like: BoundedS
         need = np.clip(thresholds - stream[place] + reach, 0, 2 * reach + 1)
         above = tail[need]
         go(place + 1, (*replies, None), weight * (1 - above), passes)
-        if answers is None:
-            go(place + 1, (*replies, True), weight * above, passes + 1)
-            return
-        said = 0.0
-        for value in range(-6, 7):
-            probability = answers[value - stream[place] + 40]
-            said += probability
-            go(place + 1, (*replies, value), weight * above * probability, passes + 1)
-        go(place + 1, (*replies, "further away"), weight * above * (1 - said), passes + 1)
+        go(place + 1, (*replies, True), weight * above, passes + 1)
 
     go(0, (), threshold_noise, 0)
     return law
@@ -254,9 +245,9 @@ def threshold_pairs(nonnegative: bool):
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("answers", [True, False])
-def test_sessions_keep_epsilon(nonnegative: bool, answers: bool) -> None:
-    mechanism = AboveThreshold.of(2, threshold=1, most=1 if answers else 2, answers=answers)
+@pytest.mark.parametrize("most", [1, 2])
+def test_sessions_keep_epsilon(nonnegative: bool, most: int) -> None:
+    mechanism = AboveThreshold.of(2, threshold=1, most=most)
     assert mechanism.loss.epsilon == 2
     like = scores([0], nonnegative=nonnegative)
     worst = max(
@@ -269,12 +260,11 @@ def test_sessions_keep_epsilon(nonnegative: bool, answers: bool) -> None:
 
 @pytest.mark.parametrize("nonnegative", [True, False])
 def test_the_scales_of_a_session_are_those_of_the_theorem(nonnegative: bool) -> None:
-    """Δ/ε₁ on the threshold, 2cΔ/ε₂ on tests (cΔ/ε₂ where sums only rise), cΔ/ε₃ on answers."""
-    mechanism = AboveThreshold(Fraction(1), 3, Fraction(1, 10), Fraction(2, 5), Fraction(1, 2))
+    """Δ/ε₁ on the threshold, 2cΔ/ε₂ on tests (cΔ/ε₂ where sums only rise)."""
+    mechanism = AboveThreshold(Fraction(1), 3, Fraction(1, 10), Fraction(2, 5))
     like = scores([0], nonnegative=nonnegative)
     assert mechanism.threshold_scale(like) == 10
     assert mechanism.test_scale(like) == Fraction(15, 2) * (1 if nonnegative else 2)
-    assert mechanism.answer_scale(like) == 6
 
 
 @dataclass(frozen=True)
@@ -286,7 +276,7 @@ class ReusedThreshold(AboveThreshold):
 
 
 def test_forgetting_the_number_of_passes_is_caught() -> None:
-    mechanism = ReusedThreshold.of(2, threshold=1, most=2, answers=False)
+    mechanism = ReusedThreshold.of(2, threshold=1, most=2)
     like = scores([0], nonnegative=False)
     worst = max(
         max_log_ratio(session_law(mechanism, a, like), session_law(mechanism, b, like))
@@ -296,7 +286,7 @@ def test_forgetting_the_number_of_passes_is_caught() -> None:
 
 
 def test_any_number_of_questions_below_the_threshold_costs_the_threshold_share_alone() -> None:
-    mechanism = AboveThreshold.of(1, threshold=1, most=1, answers=False)
+    mechanism = AboveThreshold.of(1, threshold=1, most=1)
     like = scores([0])
     a, b = session_law(mechanism, [0] * 12, like), session_law(mechanism, [1] * 12, like)
     silent = tuple([None] * 12)
@@ -305,20 +295,17 @@ def test_any_number_of_questions_below_the_threshold_costs_the_threshold_share_a
 
 def test_a_session_ends_after_its_passes(fixed_bits) -> None:
     mechanism = AboveThreshold.of(50, threshold=10, most=2)
-    session = mechanism.begin(scores([0]))
-    assert session.ask(scores([-1000])) is None
-    answer = session.ask(scores([1000]))
-    assert answer is not None
-    assert answer is not True
-    assert abs(answer - 1000) < 20
-    assert session.ask(scores([1000])) is not None
+    stream = ThresholdSession(mechanism, scores([0]))
+    assert stream.first_pass(scores([-1000])) is None
+    assert stream.first_pass(scores([-1000, 1000, 1000])) == 1
+    assert stream.first_pass(scores([1000])) == 0
     with pytest.raises(PrivacyError, match="over"):
-        session.ask(scores([0]))
+        stream.first_pass(scores([0]))
 
 
 def test_a_session_refuses_sums_that_move_further(fixed_bits) -> None:
-    session = AboveThreshold.of(1, threshold=10, most=2).begin(scores([0]))
+    stream = ThresholdSession(AboveThreshold.of(1, threshold=10, most=2), scores([0]))
     with pytest.raises(PrivacyError):
-        session.ask(replace(scores([5]), linf=Fraction(2)))
+        stream.first_pass(replace(scores([5]), linf=Fraction(2)))
     with pytest.raises(PrivacyError):
-        session.ask(scores([5], nonnegative=False))
+        stream.first_pass(scores([5], nonnegative=False))

@@ -166,11 +166,11 @@ class PMWPlan:
         """Half of the budget for the answers, half for the tests."""
         each = budget.part(HALF / updates)
         if budget.is_pure:
-            tests = AboveThreshold.of(budget.amount * HALF, threshold=threshold, most=updates, answers=False)
+            tests = AboveThreshold.of(budget.amount * HALF, threshold=threshold, most=updates)
             return cls(tests, each.for_sums(), 1)
         # A phase is ε′-DP and so ε′²/2-zCDP, and half of ρ makes ε′ = √(ρ/c), rounded down.
         epsilon = Fraction(math.isqrt(math.floor(2 * each.amount * 4**64)), 2**64)
-        return cls(AboveThreshold.of(epsilon, threshold=threshold, most=1, answers=False), each.for_sums(), updates)
+        return cls(AboveThreshold.of(epsilon, threshold=threshold, most=1), each.for_sums(), updates)
 
     @property
     def updates(self) -> int:

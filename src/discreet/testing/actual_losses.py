@@ -197,20 +197,15 @@ def _of_threshold(tests: Sequence[tuple[Draw, Draw, Any]]) -> Spent:
 
 def _one_way(tests: Sequence[tuple[Draw, Draw, Any]], sign: int) -> Fraction:
     """Shift the threshold by the largest rise t, so that what failed still fails; what passed pays t − its rise."""
-    threshold_scale, answer_scale, _ = tests[0][0].public
-    rises, passes, answers = [], [], NOTHING
-    for first, second, reply in tests:
+    threshold_scale, _ = tests[0][0].public
+    rises, passes = [], []
+    for first, second, place in tests:  # the place of the first sum that passes, if any
         moved = [sign * int(x) for x in _difference(first, second)]
-        # Answers of a session are a value; those of a stream the place of the first sum that passes.
-        place = reply if answer_scale is None and not isinstance(reply, bool) else (None if reply is None else 0)
-        tested = moved if place is None else moved[: place + 1]
-        rises += tested
-        if place is not None:
-            passes.append(moved[place])
-            answers += 0 if answer_scale is None else abs(moved[place]) / answer_scale
+        rises += moved if place is None else moved[: place + 1]
+        passes += [] if place is None else [moved[place]]
     shift = max([0, *rises])
     paid = sum((Fraction(shift - rise) for rise in passes), NOTHING) / tests[0][0].parameter
-    return shift / threshold_scale + paid + answers
+    return shift / threshold_scale + paid
 
 
 def _pure(epsilon: Fraction, rho: Fraction | None = None) -> Spent:
