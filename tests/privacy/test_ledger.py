@@ -20,6 +20,7 @@ import sqlalchemy as sql
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet.common import renaming
 from discreet.data import Interactions
 from discreet.errors import BudgetError, LedgerError, PrivacyError, UsageError
 from discreet.privacy.accounting import VIEWS
@@ -601,6 +602,7 @@ class TestPlaces:
         def no_link(*_: object) -> None:
             raise PermissionError("not on this file system")
 
+        monkeypatch.setattr(renaming, "_system_call", lambda: None)
         monkeypatch.setattr(os, "link", no_link)
         ledger = Ledger(tmp_path / "budget.db")
         ledger.open(FILMS, epsilon=1)

@@ -29,25 +29,15 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="these tests for
 _PROCESSES = multiprocessing.get_context("fork") if hasattr(os, "fork") else multiprocessing.get_context()
 _CRASHED = 77
 
+InChild = Callable[[Callable[[], object]], int]
+"""Runs something in a fork of this process; gives its exit code (``conftest.py``)."""
+
 _MOST_KILLS = 40
 """After that many the others finish: on a busy machine a worker would else be killed before it gets anywhere."""
 
 
 def promise(epsilon: str = "1/2") -> Guarantee:
     return Guarantee(Pure(Fraction(epsilon)), Unit("user"), Standing.PROVED, "a theorem", "noisy counts")
-
-
-def in_child(action: Callable[[], object]) -> int:
-    """Run something in a fork of this process; its exit code."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            action()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 # Random kill -9
@@ -127,6 +117,12 @@ def test_killed_at_random_the_book_never_passes_its_limit_and_forgets_nothing(
 # A crash after every statement
 
 
+@pytest.fixture(params=["exit", "raise"])
+def crash(request: pytest.FixtureRequest, in_child: InChild) -> InChild | None:
+    """How a crash is made: as the end of a child process, or as an exception (None)."""
+    return in_child if request.param == "exit" else None
+
+
 class _Trap:
     """Does something terrible at the n-th step that SQLAlchemy takes: before and after statements, before commits."""
 
@@ -153,11 +149,14 @@ def _fail() -> None:
     raise RuntimeError("crash")
 
 
-def _crashes(action: Callable[[int], object], *, kind: str) -> list[int]:
-    """Run an action with a crash at its 1st, 2nd, … step until it gets through; the numbers of the crashed runs."""
+def _crashes(action: Callable[[int], object], in_child: InChild | None) -> list[int]:
+    """Run an action with a crash at its 1st, 2nd, … step until it gets through; the numbers of the crashed runs.
+
+    With ``in_child`` the process ends there, and without it an exception is raised.
+    """
     crashed = []
     for at in range(1, 200):
-        if kind == "exit":
+        if in_child is not None:
             trapped = _trapped(at, lambda: os._exit(_CRASHED))
             code = in_child(lambda at=at, trapped=trapped: trapped(action, at))
             assert code in (0, _CRASHED)
@@ -182,9 +181,8 @@ def _trapped(at: int, crash: Callable[[], object]) -> Callable[[Callable[[int], 
     return run
 
 
-@pytest.mark.parametrize("kind", ["exit", "raise"])
 def test_a_crash_anywhere_in_a_spend_leaves_the_charge_or_the_block_never_ran(
-    place: str, tmp_path: Path, kind: str
+    place: str, tmp_path: Path, crash: InChild | None
 ) -> None:
     ledger = Ledger(place)
     ledger.open("films", epsilon=1000)
@@ -194,7 +192,7 @@ def test_a_crash_anywhere_in_a_spend_leaves_the_charge_or_the_block_never_ran(
             (tmp_path / f"ran {number}").touch()
             spend.settle("release")
 
-    crashed = _crashes(charge, kind=kind)
+    crashed = _crashes(charge, crash)
     entries = Ledger(place).statement("films").entries
     outcomes: Counter[tuple[bool, str]] = Counter()
     for number in crashed:
@@ -211,11 +209,10 @@ def test_a_crash_anywhere_in_a_spend_leaves_the_charge_or_the_block_never_ran(
     assert Ledger(place).statement("films").left.epsilon == 1000 - len(entries)
 
 
-@pytest.mark.parametrize("kind", ["exit", "raise"])
-def test_a_crash_anywhere_in_opening_leaves_all_of_an_account_or_nothing(place: str, kind: str) -> None:
+def test_a_crash_anywhere_in_opening_leaves_all_of_an_account_or_nothing(place: str, crash: InChild | None) -> None:
     ledger = Ledger(place)
     ledger.open("first", epsilon=1)
-    for number in _crashes(lambda at: ledger.open(f"data {at}", epsilon=2, delta="1e-6"), kind=kind):
+    for number in _crashes(lambda at: ledger.open(f"data {at}", epsilon=2, delta="1e-6"), crash):
         fresh = Ledger(place)
         if f"data {number}" not in {account.name for account in fresh.datasets()}:
             fresh.open(f"data {number}", epsilon=2, delta="1e-6")
@@ -224,12 +221,11 @@ def test_a_crash_anywhere_in_opening_leaves_all_of_an_account_or_nothing(place: 
         assert fresh.statement(f"data {number}").left.epsilon == Fraction(3, 2)
 
 
-@pytest.mark.parametrize("kind", ["exit", "raise"])
-def test_a_crash_anywhere_in_making_the_book_leaves_a_whole_book_or_none(tmp_path: Path, kind: str) -> None:
+def test_a_crash_anywhere_in_making_the_book_leaves_a_whole_book_or_none(tmp_path: Path, crash: InChild | None) -> None:
     def make(number: int) -> None:
         Ledger(tmp_path / f"{number}.db").open("films", epsilon=1)
 
-    crashed = _crashes(make, kind=kind)
+    crashed = _crashes(make, crash)
     assert len(crashed) > 10
     for number in crashed:
         ledger = Ledger(tmp_path / f"{number}.db")
@@ -240,9 +236,9 @@ def test_a_crash_anywhere_in_making_the_book_leaves_a_whole_book_or_none(tmp_pat
         assert ledger.statement("films").left.epsilon == 0
 
 
-def test_a_crash_anywhere_in_making_the_tables_of_postgres(postgres_place: str) -> None:
+def test_a_crash_anywhere_in_making_the_tables_of_postgres(postgres_place: str, in_child: InChild) -> None:
     # Each attempt meets what the crash before it left; half-made tables would end the series with an error.
-    assert len(_crashes(lambda _: Ledger(postgres_place).open("films", epsilon=1), kind="exit")) > 10
+    assert len(_crashes(lambda _: Ledger(postgres_place).open("films", epsilon=1), in_child)) > 10
     assert [account.name for account in Ledger(postgres_place).datasets()] == ["films"]
 
 
@@ -253,7 +249,7 @@ def _limit_file_size(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def test_a_full_disk_refuses_the_charge_before_the_block_runs(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_the_charge_before_the_block_runs(tmp_path: Path, in_child: InChild) -> None:
     path, diary = tmp_path / "budget.db", tmp_path / "diary"
     Ledger(path).open("films", epsilon=1000)
     diary.touch()
@@ -281,7 +277,7 @@ def test_a_full_disk_refuses_the_charge_before_the_block_runs(tmp_path: Path) ->
     assert len(ledger.statement("films").entries) == len(booked) + 1
 
 
-def test_a_disk_that_is_full_from_the_start_gets_no_book(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_from_the_start_gets_no_book(tmp_path: Path, in_child: InChild) -> None:
     def open_it() -> None:
         _limit_file_size(1000)
         with pytest.raises(LedgerError, match="disk"):
@@ -318,7 +314,7 @@ def test_of_processes_whose_spends_fit_alone_one_wins(place: str) -> None:
     assert ledger.statement("films").spent.epsilon == Fraction(3, 5)
 
 
-def test_a_ledger_survives_a_fork_in_the_middle_of_a_spend(place: str) -> None:
+def test_a_ledger_survives_a_fork_in_the_middle_of_a_spend(place: str, in_child: InChild) -> None:
     ledger = Ledger(place)
     ledger.open("films", epsilon=2)
 

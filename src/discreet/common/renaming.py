@@ -49,8 +49,15 @@ def rename_new(source: Path, target: Path) -> None:
                 target.rmdir()
             raise
     else:
-        os.link(source, target, follow_symlinks=False)
-        source.unlink()
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.replace(source, target)
+        else:
+            source.unlink()
 
 
 def exchange(made: Path, target: Path) -> Path:

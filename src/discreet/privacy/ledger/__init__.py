@@ -4,8 +4,7 @@ from discreet.privacy.ledger.accounts import Account, Amount, Estimate
 from discreet.privacy.ledger.copies import Forgotten, restore_ledger
 from discreet.privacy.ledger.families import Dataset
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.ledger.spends import Spend
-from discreet.privacy.ledger.statements import Entry, Statement
+from discreet.privacy.ledger.statements import Entry, Spend, Statement
 
 __all__ = [
     "Account",

@@ -28,10 +28,32 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from discreet.errors import LedgerError
-from discreet.privacy.ledger.schema import ACCOUNTS, CHAIN, FINGERPRINTS, HEAD, SPENDS
+from discreet.privacy.ledger.schema import (
+    ACCOUNTS,
+    CHAIN,
+    FINGERPRINTS,
+    HEAD,
+    LEDGER,
+    SPENDS,
+    TABLES,
+    UNKNOWN,
+    VERSION,
+)
 from discreet.privacy.ledger.troubles import RESTORE
 
-__all__ = ["START", "Position", "Step", "append", "append_all", "position", "require", "start", "steps", "verify"]
+__all__ = [
+    "START",
+    "Position",
+    "Step",
+    "append",
+    "check_version",
+    "create_tables",
+    "migrate",
+    "position",
+    "require",
+    "steps",
+    "verify",
+]
 
 
 class Position(NamedTuple):
@@ -50,6 +72,7 @@ class Step(NamedTuple):
 
 START = Position(0, hashlib.sha256(b"discreet ledger").hexdigest())
 
+_BEGUN = HEAD.insert().values(id=1, **START._asdict())
 
 _spelled = json.JSONEncoder(default=repr).encode
 
@@ -83,21 +106,11 @@ _KINDS = {
 }
 
 
-def start(connection: Connection) -> None:
-    """Begin the chain of a new ledger."""
-    connection.execute(HEAD.insert().values(id=1, **START._asdict()))
-
-
 def append(connection: Connection, kind: str, key: int | str) -> None:
     """Add the step for a row that was just written."""
     columns = _KINDS[kind]
     (row,) = _rows(connection, columns, columns.table.c[columns.key] == key)
     _add(connection, [(Step(kind, str(key)), _digest(row))])
-
-
-def append_all(connection: Connection) -> None:
-    """Add the steps for all rows of a ledger that has no chain yet."""
-    _add(connection, _written(connection))
 
 
 def position(connection: Connection, *, lock: bool = False) -> Position:
@@ -148,6 +161,42 @@ def verify(connection: Connection, where: str) -> Position:
     if at != position(connection):
         raise _damaged(where, f"its chain has {at.number} steps and its head says {position(connection).number}")
     return at
+
+
+# Versions
+
+
+def check_version(connection: Connection, where: str) -> int:
+    """The version of a ledger, if this discreet knows it."""
+    version = connection.execute(sql.select(sql.func.max(LEDGER.c.version))).scalar()
+    if version is None or version < 1:
+        raise LedgerError(f"{where} does not say which version of a ledger it is; it was left as it is.")
+    if version > VERSION:
+        raise LedgerError(
+            f"{where} is a ledger of version {version}; this discreet knows versions up to {VERSION}.",
+            remedy="Upgrade discreet.",
+        )
+    return int(version)
+
+
+def create_tables(connection: Connection) -> None:
+    """Make the tables of an empty ledger."""
+    TABLES.create_all(connection, checkfirst=False)
+    connection.execute(LEDGER.insert().values(version=VERSION))
+    connection.execute(_BEGUN)
+
+
+def migrate(connection: Connection) -> None:
+    """From version 1 to 2: the chain, its head, and whether a release was saved. The caller holds all locks."""
+    connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} ADD COLUMN saved_at TEXT")
+    connection.execute(SPENDS.update().where(SPENDS.c.state == "settled").values(saved_at=UNKNOWN))
+    TABLES.create_all(connection, tables=[CHAIN, HEAD], checkfirst=False)
+    connection.execute(_BEGUN)
+    _add(connection, _written(connection))
+    connection.execute(LEDGER.update().values(version=VERSION))
+
+
+# Steps and rows
 
 
 def _add(connection: Connection, new: Iterable[tuple[Step, bytes]]) -> None:

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.common.renaming import rename_new, sync_folder
 from discreet.errors import LedgerError
 from discreet.privacy.ledger.chain import START, Position
 
-__all__ = ["HeadFile", "flush_folder", "publish"]
+__all__ = ["HeadFile", "aside", "flush_folder", "publish"]
 
 _FORMAT = "discreet-ledger-head"
 
@@ -54,29 +55,23 @@ class HeadFile:
     def begin(self) -> None:
         """Make the file for an empty chain, unless there is one."""
         if not self.path.exists():
-            with _written_aside(self.path, START) as aside:
-                publish(aside, self.path)
+            with aside(self.path) as new:
+                _write(new, START)
+                publish(new, self.path)
 
     def write(self, position: Position) -> None:
         """Replace the position. The caller holds the lock of the ledger."""
-        with _written_aside(self.path, position) as aside:
-            os.replace(aside, self.path)
+        with aside(self.path) as new:
+            _write(new, position)
+            os.replace(new, self.path)
             flush_folder(self.path.parent)
 
 
-@contextmanager
-def _written_aside(path: Path, position: Position) -> Iterator[Path]:
-    """A flushed file beside the path, which is gone when the block has ended."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_spelled(position))
-            file.flush()
-            os.fsync(file.fileno())
-        yield Path(name)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+def _write(path: Path, position: Position) -> None:
+    with path.open("wb") as file:
+        file.write(_spelled(position))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _spelled(position: Position) -> bytes:
@@ -85,18 +80,25 @@ def _spelled(position: Position) -> bytes:
     return (json.dumps({**fields, "check": check}) + "\n").encode()
 
 
-def publish(aside: Path, path: Path) -> bool:
+@contextmanager
+def aside(path: Path) -> Iterator[Path]:
+    """An empty file beside the path, for its owner alone; what is left of it is gone when the block has ended."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        for leftover in (name, f"{name}-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(leftover)
+
+
+def publish(made: Path, path: Path) -> bool:
     """Give a finished file its name, unless there is one of that name; whether it was given."""
     try:
-        os.link(aside, path)
+        rename_new(made, path)
     except FileExistsError:
         return False
-    except OSError:  # a file system without hard links
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            return False
-        os.replace(aside, path)
     flush_folder(path.parent)
     return True
 
@@ -104,8 +106,4 @@ def publish(aside: Path, path: Path) -> bool:
 def flush_folder(folder: Path) -> None:
     """Make the names in a folder durable, where the system can."""
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(folder)

@@ -28,8 +28,7 @@ from discreet.privacy.ledger.families import (
     name_of_account,
     require_covered,
 )
-from discreet.privacy.ledger.spends import Spend
-from discreet.privacy.ledger.statements import Statement
+from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
 from discreet.privacy.numbers import Rational, as_positive, as_probability
 from discreet.privacy.units import Unit
@@ -123,9 +122,7 @@ class Ledger:
         """
         limit = Amount(as_positive(epsilon, "epsilon"), as_probability(delta))
         _check_view(view, limit)
-        account = tables.NewAccount(
-            name or name_of_account(data), limit, account_unit(unit), view, self._now(), self.who
-        )
+        name, whose = name or name_of_account(data), account_unit(unit)
         self._store.create()
         with self._store.write() as connection:
             self._store.lock(connection, None)
@@ -134,17 +131,26 @@ class Ledger:
                     f"these data have an account already: {existing}.",
                     remedy="Charge that one: an account is opened once.",
                 )
-            if existing := self._find(connection, account.name):
+            if existing := self._find(connection, name):
                 raise LedgerError(
                     f"other data have an account of that name: {existing}.",
                     remedy=Remedy(
-                        f"For new data about the same people, ledger.link(data, {account.name!r}); for other people, "
+                        f"For new data about the same people, ledger.link(data, {name!r}); for other people, "
                         "give another name=.",
-                        cli=f"For new data about the same people: discreet ledger link DATA {account.name} --ledger …; "
+                        cli=f"For new data about the same people: discreet ledger link DATA {name} --ledger …; "
                         "for other people, give another --name.",
                     ),
                 )
-            return tables.add_account(connection, account, family_of(data))
+            return tables.add_account(
+                connection,
+                family_of(data),
+                name=name,
+                limit=limit,
+                unit=whose,
+                view=view,
+                opened=self._now(),
+                who=self.who,
+            )
 
     def link(self, data: Dataset | str, account: Dataset | str) -> Account:
         """Charge further data about the same people, such as tomorrow's file, to an account that is open."""
@@ -220,23 +226,25 @@ class Ledger:
             before = tables.balance(connection, account)
         loss = account.loss_of(guarantee)
         counted = guarantee.standing is not Standing.REFUTED
-        spend = tables.NewSpend(
-            loss=loss if counted else guarantee.loss,
-            counted=counted,
-            mechanism=mechanism,
-            parameters=_as_json(parameters),
-            guarantee=guarantee,
-            reserved_at=self._now(),
-            who=self.who,
-        )
+        text = _as_json(parameters)
         # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
         # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
         before.require(loss)
         with self._store.write() as connection:
             self._store.lock(connection, account.id)
             tables.balance(connection, account).require(loss)
-            number = tables.add_spend(connection, account.id, spend)
-        return Spend(self, account, number, spend.loss)
+            number = tables.add_spend(
+                connection,
+                account.id,
+                loss=loss if counted else guarantee.loss,
+                counted=counted,
+                mechanism=mechanism,
+                parameters=text,
+                guarantee=guarantee,
+                reserved_at=self._now(),
+                who=self.who,
+            )
+        return Spend(self, account, number, loss if counted else guarantee.loss)
 
     def statement(self, data: Dataset | str) -> Statement:
         """Everything that was spent, what is left, and what it comes to in each view."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -21,9 +20,8 @@ from sqlalchemy.pool import NullPool
 
 from discreet.errors import DiscreetWarning, LedgerError
 from discreet.privacy.ledger import chain
-from discreet.privacy.ledger.chain import START, Position
-from discreet.privacy.ledger.heads import HeadFile, publish
-from discreet.privacy.ledger.migration import check_version, create_tables, migrate
+from discreet.privacy.ledger.chain import START, Position, check_version, create_tables, migrate
+from discreet.privacy.ledger.heads import HeadFile, aside, publish
 from discreet.privacy.ledger.schema import VERSION
 from discreet.privacy.ledger.troubles import RESTORE, clearly
 
@@ -78,17 +76,10 @@ class SqliteStore:
     def create(self) -> None:
         if self.is_there():
             return
-        with clearly(self.where):
-            handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", suffix=".new", dir=self.path.parent)
-            os.close(handle)
-            try:
-                _fill(Path(name))
-                self.head.begin()
-                publish(Path(name), self.path)
-            finally:
-                for leftover in (name, f"{name}-journal"):
-                    with suppress(FileNotFoundError):
-                        os.unlink(leftover)
+        with clearly(self.where), aside(self.path) as new:
+            _fill(new)
+            self.head.begin()
+            publish(new, self.path)
         self.is_there()
 
     @contextmanager
@@ -206,20 +197,14 @@ def copy_database(source: Path, target: Path) -> None:
     """A flushed copy under a name that is free, readable by its owner alone; of a ledger in use, one whole state."""
     with clearly(str(source)):
         _check_mark(source)
-    with clearly(str(target)):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
-        os.close(handle)
-    try:
-        with clearly(str(source)), closing(_plain(Path(name))) as copy, closing(_plain(source)) as ledger:
+    with clearly(str(target)), aside(target) as new:
+        with clearly(str(source)), closing(_plain(new)) as copy, closing(_plain(source)) as ledger:
             ledger.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
-        with clearly(str(target)), open(name, "rb") as file:
+        with new.open("rb") as file:
             os.fsync(file.fileno())
-        if not publish(Path(name), target):
+        if not publish(new, target):
             raise LedgerError(f"{target} is there already; it was left as it is.", remedy="Give another name.")
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
 
 
 def _plain(path: Path) -> sqlite3.Connection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,8 +21,6 @@ from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.units import Unit
 
 __all__ = [
-    "NewAccount",
-    "NewSpend",
     "account_named",
     "account_of_release",
     "accounts_of",
@@ -36,31 +33,6 @@ __all__ = [
     "note_saved",
     "settle",
 ]
-
-
-@dataclass(frozen=True)
-class NewAccount:
-    """The terms of an account that is to be opened."""
-
-    name: str
-    limit: Amount
-    unit: Unit
-    view: str
-    opened: str
-    who: str
-
-
-@dataclass(frozen=True)
-class NewSpend:
-    """A spend that is to be reserved."""
-
-    loss: Loss
-    counted: bool
-    mechanism: str
-    parameters: str
-    guarantee: Guarantee
-    reserved_at: str
-    who: str
 
 
 # Accounts
@@ -88,19 +60,22 @@ def account_of_release(connection: Connection, release: str) -> Account | None:
     return found[0] if found else None
 
 
-def add_account(connection: Connection, new: NewAccount, fingerprints: Iterable[str]) -> Account:
-    statement = ACCOUNTS.insert().values(
-        name=new.name,
-        epsilon=str(new.limit.epsilon),
-        delta=str(new.limit.delta),
-        unit=new.unit.code,
-        view=new.view,
-        opened=new.opened,
-        who=new.who,
-    )
+def add_account(
+    connection: Connection,
+    fingerprints: Iterable[str],
+    *,
+    name: str,
+    limit: Amount,
+    unit: Unit,
+    view: str,
+    opened: str,
+    who: str,
+) -> Account:
+    amounts = {"epsilon": str(limit.epsilon), "delta": str(limit.delta)}
+    statement = ACCOUNTS.insert().values(**amounts, name=name, unit=unit.code, view=view, opened=opened, who=who)
     number = _number(connection, statement)
     chain.append(connection, "account", number)
-    return add_fingerprints(connection, number, fingerprints, new.opened)
+    return add_fingerprints(connection, number, fingerprints, opened)
 
 
 def add_fingerprints(connection: Connection, account: int, fingerprints: Iterable[str], now: str) -> Account:
@@ -153,18 +128,29 @@ def balance(connection: Connection, account: Account) -> Balance:
     )
 
 
-def add_spend(connection: Connection, account: int, new: NewSpend) -> int:
+def add_spend(
+    connection: Connection,
+    account: int,
+    *,
+    loss: Loss,
+    counted: bool,
+    mechanism: str,
+    parameters: str,
+    guarantee: Guarantee,
+    reserved_at: str,
+    who: str,
+) -> int:
     """Reserve; gives the number of the entry."""
     statement = SPENDS.insert().values(
         account=account,
-        counted=new.counted,
+        counted=counted,
         state="reserved",
-        loss=json.dumps(new.loss.to_json(), sort_keys=True),
-        mechanism=new.mechanism,
-        parameters=new.parameters,
-        guarantee=json.dumps(new.guarantee.to_json()),
-        reserved_at=new.reserved_at,
-        who=new.who,
+        loss=json.dumps(loss.to_json(), sort_keys=True),
+        mechanism=mechanism,
+        parameters=parameters,
+        guarantee=json.dumps(guarantee.to_json()),
+        reserved_at=reserved_at,
+        who=who,
     )
     number = _number(connection, statement)
     chain.append(connection, "reserved", number)
