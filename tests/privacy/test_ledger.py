@@ -599,7 +599,7 @@ class TestPlaces:
         tmp_path.chmod(0o700)
 
     def test_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def no_link(*_: object) -> None:
+        def no_link(*_: object, **__: object) -> None:
             raise PermissionError("not on this file system")
 
         monkeypatch.setattr(renaming, "_system_call", lambda: None)
