@@ -9,7 +9,8 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.factors import ALS
-from discreet.factors.als_kernels import all_scores, fixed_normals, ridge_rows
+from discreet.factors.als import fixed_normals
+from discreet.factors.kernels import all_scores, ridge_rows
 from discreet.testing.models import RecommenderConformance, two_tastes
 
 

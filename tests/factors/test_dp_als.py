@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.errors import BudgetError, UsageError
 from discreet.factors import DPALS, Popularity
-from discreet.factors.als_kernels import fixed_normals
+from discreet.factors.als import fixed_normals
 from discreet.factors.dp_als_statistics import (
     ROW_SIDE,
     WEIGHT_SIDE,

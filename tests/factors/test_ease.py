@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Interactions
 from discreet.errors import UsageError
-from discreet.factors import EASE, ease
+from discreet.factors import EASE, references
 from discreet.testing.models import RecommenderConformance, two_tastes
 
 
@@ -51,13 +51,13 @@ def test_a_ridge_is_a_number_above_zero(ridge: float) -> None:
 
 
 def test_a_catalog_can_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ease, "MOST_ITEMS", 1)
+    monkeypatch.setattr(references, "MOST_ITEMS", 1)
     with pytest.raises(UsageError, match="too large"):
         EASE().fit(Interactions([("ann", "tea"), ("ann", "rum")]))
 
 
 def test_large_matrices_are_inverted_in_blocks() -> None:
-    from discreet.factors.ease import _inverse
+    from discreet.factors.references import _inverse
 
     draw = np.random.default_rng(3)
     rows = draw.normal(size=(40, 23))

@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.errors import BudgetError, PrivacyError, UsageError
 from discreet.factors import PrivateRatings, PrivateRecommender
+from discreet.factors.tastes import TastePlan
 from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.testing.models import RecommenderConformance
 
@@ -107,9 +108,9 @@ def test_without_noise_the_matrix_is_the_plain_one() -> None:
     known = liked.sum(axis=1) > 0
     pop = (liked[known] / np.sqrt(liked[known].sum(axis=1))[:, None]).sum(axis=0)
     assert np.allclose(model.popularity_, pop, atol=0.01)
-    weights = model._weights
-    tastes = liked[known] * weights
-    tastes -= np.outer(tastes @ model._direction, model._direction)
+    plan = TastePlan.of(model.release_.array("first"), model.release_.parameters, users=None, most=60)
+    tastes = liked[known] * plan.weights
+    tastes -= np.outer(tastes @ plan.direction, plan.direction)
     tastes /= np.linalg.norm(tastes, axis=1)[:, None]
     assert np.allclose(model.release_.array("tastes"), tastes.T @ tastes, atol=0.35)
 

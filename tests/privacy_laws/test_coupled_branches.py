@@ -17,7 +17,7 @@ from tests.privacy_laws.test_coupled_runs import (
 )
 
 from discreet.counting import TopItems
-from discreet.factors import private_ratings, taste_plan
+from discreet.factors import private_ratings, tastes
 from discreet.privacy.units import Unit
 from discreet.testing.neighboring import NeighboringPair, interaction_pairs
 
@@ -63,7 +63,7 @@ SETTINGS = [
 @pytest.mark.parametrize("case", LEARNED, ids=str)
 def test_tastes_and_factors(case: Case) -> None:
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(taste_plan, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(tastes, "CROSSOVER", 0))
         stack.enter_context(mock.patch.object(private_ratings, "CROSSOVER", 0))
         stack.enter_context(mock.patch.object(private_ratings, "LEAST_RATINGS", 0))
         fitted = case.run(next(case.pairs()).first, None)["model"]

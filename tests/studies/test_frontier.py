@@ -15,8 +15,8 @@ import discreet as dc
 from discreet.errors import DataError, EvaluationError
 from discreet.evaluation.protocols import Questions, run_model, strong_generalization
 from discreet.factors import EASE, Popularity
-from discreet.factors.ease import MOST_ITEMS
-from discreet.factors.expectation import CURVE, expected_share
+from discreet.factors.references import MOST_ITEMS
+from discreet.factors.tastes import CURVE, expected_share
 from discreet.neighbors import KNN
 from discreet.studies import StudyReport, published, study
 from discreet.studies.frontier import (

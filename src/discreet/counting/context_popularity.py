@@ -16,12 +16,12 @@ from discreet.counting.cells import Cells
 from discreet.counting.contexts import Context
 from discreet.counting.counts import CountMethod
 from discreet.counting.estimation import counts_of, expected_counts, require_counts
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
 from discreet.models.registry import create, names, registered, settings_of
-from discreet.models.released_model import ReleasedModel, require_named_catalog
+from discreet.models.released_model import ReleasedModel
+from discreet.privacy.bounding import require_named_catalog
 from discreet.privacy.method import Plan, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
@@ -85,6 +85,7 @@ class ContextPopularity(ReleasedModel):
     """
 
     name: ClassVar[str] = "context-popularity"
+    _items_part: ClassVar[str] = "counts"
 
     epsilon: Rational
     cap: Rational | None = None
@@ -115,8 +116,8 @@ class ContextPopularity(ReleasedModel):
         """The model of counts that are already public; it costs nothing."""
         contexts = release.parameters.get("declared") or [str(context) for context in _contexts(release)]
         model = cls(contexts=contexts, **_settings(release.parameters))
-        model._build(release)
-        model.release_, model.records_, model.guarantee_ = release, None, replace(release.guarantee, joint=True)
+        model._use(release)
+        model.guarantee_ = replace(release.guarantee, joint=True)
         return model
 
     # The release: that of the counting method
@@ -182,10 +183,8 @@ class ContextPopularity(ReleasedModel):
     # What a recommender fills in
 
     def _build(self, release: Release) -> None:
-        self.release_ = release
         self.contexts_ = _contexts(release)
         _, self.expected_ = expected_counts(release)
-        self.items_ = IdMap(release.table("counts")["item_id"], what="item")
         self.popularity_ = self.scores({})
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:

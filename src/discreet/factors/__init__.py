@@ -1,11 +1,9 @@
 """Proved models learned from noisy sums, and the models without privacy that they are measured against."""
 
 from discreet.factors.als import ALS
-from discreet.factors.biases import Biases
 from discreet.factors.dp_als import DPALS
-from discreet.factors.ease import EASE
-from discreet.factors.popularity import Popularity
 from discreet.factors.private_ratings import PrivateRatings
 from discreet.factors.private_recommender import PrivateRecommender
+from discreet.factors.references import EASE, Biases, Popularity
 
 __all__ = ["ALS", "DPALS", "EASE", "Biases", "Popularity", "PrivateRatings", "PrivateRecommender"]

@@ -19,15 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
+from discreet.common.splitmix import GOLDEN, splitmix
 from discreet.data.interactions import Interactions
-from discreet.factors.reference_model import RankingReference
+from discreet.factors.kernels import all_scores, ridge_rows
+from discreet.factors.references import RankingReference
 from discreet.models.likes import liked_rows
 from discreet.privacy.numbers import Rational
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ALS"]
+__all__ = ["ALS", "cosines", "fixed_normals"]
 
 STEPS = 3
 """Conjugate gradient steps of a row in each sweep: the next sweep goes on from there."""
@@ -84,15 +86,14 @@ class ALS(RankingReference):
     regularization: float = 0.01
     positive: Rational | None = None
 
-    def _check(self, data: Interactions) -> None:
+    def __post_init__(self) -> None:
+        self._check_positive()
         require_whole(self.factors, "factors")
         require_whole(self.iterations, "iterations")
         require_positive(self.unobserved_weight, "unobserved_weight")
         require_positive(self.regularization, "regularization")
 
     def _learn_likes(self, likes: Interactions) -> None:
-        from discreet.factors.als_kernels import fixed_normals, ridge_rows
-
         items = fixed_normals(likes.n_items, self.factors) * (0.1 / math.sqrt(self.factors))
         people = np.zeros((likes.n_users, self.factors))
         sides = [(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)) for matrix in (likes.csr, likes.csc)]
@@ -112,8 +113,6 @@ class ALS(RankingReference):
 
     def _people(self, rows: csr_array) -> NDArray[np.float64]:
         """The factors of each person, from that person's own history."""
-        from discreet.factors.als_kernels import ridge_rows
-
         liked = liked_rows(rows, self.threshold_)
         starts = liked.indptr.astype(np.int64)
         gram, penalty = self._whole(self.item_factors_, np.diff(starts))
@@ -125,8 +124,6 @@ class ALS(RankingReference):
         return self._score_among(rows, np.arange(len(self.items_)))
 
     def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        from discreet.factors.als_kernels import all_scores
-
         return all_scores(self._people(rows), np.ascontiguousarray(self.item_factors_[items].T))
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -135,9 +132,19 @@ class ALS(RankingReference):
 
 def cosines(factors: NDArray[np.float64], items: NDArray[np.int32]) -> NDArray[np.float64]:
     """Positive cosines between these items and all; −inf where there is none."""
-    from discreet.factors.als_kernels import all_scores
-
     norms = np.linalg.norm(factors, axis=1)
     unit = factors / np.where(norms > 0, norms, 1)[:, None]
     likeness = all_scores(unit[items], np.ascontiguousarray(unit.T))
     return np.where(likeness > 0, likeness, -np.inf)
+
+
+def fixed_normals(rows: int, width: int) -> NDArray[np.float64]:
+    """Numbers that look independent and normal and are always the same: where a search may begin.
+
+    Quantiles of the finalizer of splitmix64, applied to the places of the matrix.
+    """
+    from scipy.special import ndtri
+
+    words = splitmix(np.arange(1, rows * width + 1, dtype=np.uint64) * np.uint64(GOLDEN))
+    uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    return ndtri(uniform).reshape(rows, width)

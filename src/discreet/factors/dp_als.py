@@ -13,14 +13,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.als import cosines
-from discreet.factors.dp_als_plan import FactorPlan
-from discreet.factors.statistics import popularity_sums
+from discreet.factors.als import cosines, fixed_normals
+from discreet.factors.dp_als_statistics import ROW_SIDE, FactorPlan, Shares, equations, head_shares, whole_rows
+from discreet.factors.kernels import all_scores, ridge_rows
+from discreet.factors.statistics import POPULARITY_STEP, NoisyPopularity, popularity_sums
 from discreet.models.likes import liked_records, liked_rows, threshold_of
-from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
+from discreet.models.released_model import NOT_COVERED, ReleasedModel
+from discreet.privacy.bounding import require_named_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
@@ -167,8 +168,7 @@ class DPALS(ReleasedModel):
     # The release
 
     def _plan(self, public: Interactions) -> Plan:
-        sums, first = popularity_sums(self._liked(public)), self._budget.part(FIRST_SHARE).for_sums()
-        first.check(sums)
+        sums = popularity_sums(self._liked(public))
         for mechanism, bounds in zip(self._mechanisms, self._bounds, strict=True):
             mechanism.check(bounds)
         return Plan(
@@ -179,14 +179,12 @@ class DPALS(ReleasedModel):
             not_covered=NOT_COVERED,
             joint=True,
             details={"threshold": threshold_of(public, self.positive), "mu_squared": str(self._budget.amount)},
-            public=(public.items.series, first.standard_deviation(sums), float(sums.step)),
+            public=(public.items.series, self._budget.part(FIRST_SHARE).deviation(sums)),
         )
 
     @property
     def _bounds(self) -> tuple[Any, Any, Any]:
         """The normal equations of nobody: their bounds are the same for all records."""
-        from discreet.factors.dp_als_statistics import Shares, equations
-
         nobody = Shares(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
         return equations(nobody, np.zeros((0, 1), np.int64), 1, Fraction(self.clip))
 
@@ -197,12 +195,10 @@ class DPALS(ReleasedModel):
         return liked_records(require_named_items(data, "recommendations"), self.positive)
 
     def _rounds(self, plan: Plan) -> Rounds:
-        from discreet.factors.als_kernels import fixed_normals
-        from discreet.factors.dp_als_statistics import ROW_SIDE, equations, head_shares, whole_rows
-
-        items, noise, step = plan.public
+        items, noise = plan.public
         popularity = yield Round(popularity_sums, self._budget.part(FIRST_SHARE).for_sums())
-        chosen = FactorPlan.of(popularity.astype(np.float64) * step, noise, math.sqrt(self._budget.amount), self)
+        first = NoisyPopularity.of(popularity.astype(np.float64) * float(POPULARITY_STEP), noise)
+        chosen = FactorPlan.of(first, math.sqrt(self._budget.amount), self)
         factors = fixed_normals(chosen.head.size, chosen.factors) * np.sqrt(chosen.known / chosen.known.max())[:, None]
         shared = lru_cache(maxsize=None)(lambda liked: head_shares(liked, chosen.head, chosen.weights, self.cap))
         for _ in range(self.rounds):
@@ -235,7 +231,6 @@ class DPALS(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         threshold = release.parameters["threshold"]
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.threshold_ = None if threshold is None else float(Fraction(threshold))
         self.popularity_ = release.array("popularity")
         self.head_ = release.array("head").astype(np.int32)
@@ -245,8 +240,6 @@ class DPALS(ReleasedModel):
         self, starts: NDArray[np.int64], items: NDArray[np.int64], factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Factors of people, each from that person's own liked items and from the public factors of items."""
-        from discreet.factors.als_kernels import ridge_rows
-
         n_items, width = factors.shape
         whole = factors.T @ factors
         # In units of the mean squared length of an item, so that the scale of the factors makes no difference.
@@ -257,8 +250,6 @@ class DPALS(ReleasedModel):
         return ridge_rows(starts, items.astype(np.int32), factors, gram, penalty, nothing, 2 * width)
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        from discreet.factors.als_kernels import all_scores
-
         liked = liked_rows(rows, self.threshold_)[:, self.head_]
         people = self._people(liked.indptr.astype(np.int64), liked.indices.astype(np.int64), self.item_factors_)
         tastes = all_scores(people, np.ascontiguousarray(self.item_factors_.T))

@@ -1,4 +1,4 @@
-"""What private alternating least squares releases in each round: noisy normal equations of the items, in whole numbers.
+"""What private alternating least squares decides, and releases in each round: normal equations in whole numbers.
 
 Each user enters with a row of factors of squared length at most S² and with weights of items of squared length at most
 W², both in whole numbers, so that every bound below holds exactly whatever floating point did before.
@@ -9,21 +9,73 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
-from discreet.factors.statistics import head_records
+from discreet.factors.kernels import fit_to_grid
+from discreet.factors.statistics import USER, NoisyPopularity, head_records
 from discreet.privacy.bounding import BoundedSums, cap_records
 from discreet.privacy.gram import BoundedGram
-from discreet.privacy.units import Unit
 
-__all__ = ["ROW_SIDE", "WEIGHT_SIDE", "Shares", "equations", "head_shares", "whole_rows", "whole_weights"]
+if TYPE_CHECKING:
+    from discreet.factors.dp_als import DPALS
+
+__all__ = [
+    "ROW_SIDE",
+    "WEIGHT_SIDE",
+    "FactorPlan",
+    "Shares",
+    "equations",
+    "head_shares",
+    "whole_rows",
+    "whole_weights",
+]
 
 ROW_SIDE, WEIGHT_SIDE = 2**8, 2**8
 """S and W. Finer grids would tell nothing more beside the noise, and exact noise on fine grids takes its time."""
+
+
+# Tuned on MovieLens 1M (one split), like all defaults of this model.
+HEAD, LEAST_HEAD = 8.0, 60
+FACTORS, LEAST_FACTORS, MOST_FACTORS = 0.45, 4, 64
+
+
+@dataclass(frozen=True)
+class FactorPlan:
+    """What private alternating least squares decides from its first release.
+
+    Attributes
+    ----------
+    popularity
+        Of all items.
+    head, known, weights, totals
+        The items that get factors; how popular each certainly looks; how it weighs among the items of one person; what
+        it weighs in all, expected from its popularity.
+    factors
+        How many.
+    """
+
+    popularity: NDArray[np.float64]
+    head: NDArray[np.int32]
+    known: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    factors: int
+
+    @classmethod
+    def of(cls, first: NoisyPopularity, mu: float, model: DPALS) -> FactorPlan:
+        strength = math.sqrt(first.users * mu)
+        head = first.most_popular(model.head or max(LEAST_HEAD, round(HEAD * strength)))
+        known = first.known[head]
+        weights = known ** -(0.0 if model.cap else model.weight_exponent)
+        # Among n items of one person one weighs about w/√(n·mean w²), and Σ 1/√n over its people is the popularity.
+        totals = known * weights / math.sqrt(np.average(weights**2, weights=known))
+        factors = model.factors or min(MOST_FACTORS, max(LEAST_FACTORS, round(FACTORS * strength)))
+        return cls(first.items, head, known, weights, totals, factors)
 
 
 @dataclass(frozen=True)
@@ -83,18 +135,9 @@ def whole_weights(
     """Each user's weights of items as whole numbers of squared length at most side², as near to it as may be."""
     weights = np.zeros(items.size, dtype=np.int64)
     for user in prange(starts.size - 1):
-        first, last = starts[user], starts[user + 1]
-        squared = 0.0
-        for place in range(first, last):
-            squared += raw[items[place]] ** 2
-        scale = side / np.sqrt(max(squared, 1e-300))
-        total = side * side + 1
-        while total > side * side:
-            total = 0
-            for place in range(first, last):
-                weights[place] = np.int64(raw[items[place]] * scale)
-                total += weights[place] ** 2
-            scale *= 1 - 2.0**-30
+        row = raw[items[starts[user] : starts[user + 1]]]
+        fit_to_grid(row, side / np.sqrt(max(np.sum(row**2), 1e-300)), side)
+        weights[starts[user] : starts[user + 1]] = row.astype(np.int64)
     return weights
 
 
@@ -103,17 +146,11 @@ def whole_rows(rows: NDArray[np.float64], longest: float, side: int) -> NDArray[
     """Each row shortened to length ``longest`` at most, in steps of longest/side: squared length at most side²."""
     whole = np.zeros(rows.shape, dtype=np.int64)
     for user in prange(rows.shape[0]):
-        norm = np.sqrt(np.sum(rows[user] ** 2))
-        if not norm < np.inf:
-            continue
-        scale = side / max(norm, longest)
-        total = side * side + 1
-        while total > side * side:
-            total = 0
-            for a in range(rows.shape[1]):
-                whole[user, a] = np.int64(rows[user, a] * scale)
-                total += whole[user, a] ** 2
-            scale *= 1 - 2.0**-30
+        row = rows[user].copy()
+        norm = np.sqrt(np.sum(row**2))
+        if norm < np.inf:
+            fit_to_grid(row, side / max(norm, longest), side)
+            whole[user] = row.astype(np.int64)
     return whole
 
 
@@ -138,7 +175,7 @@ def equations(
         matrices=tuple(left),
         step=step**2 / WEIGHT_SIDE,
         frobenius_squared=Fraction(WEIGHT_SIDE**2 * ROW_SIDE**4),
-        unit=Unit("user"),
+        unit=USER,
         caps=caps,
     )
     rights = BoundedSums(
@@ -148,11 +185,11 @@ def equations(
         l2_squared=Fraction(WEIGHT_SIDE**2 * ROW_SIDE**2),
         linf=Fraction(WEIGHT_SIDE * ROW_SIDE),
         nonnegative=False,
-        unit=Unit("user"),
+        unit=USER,
         caps=caps,
     )
     whole = BoundedGram(
-        matrices=(everybody,), step=step**2, frobenius_squared=Fraction(ROW_SIDE**4), unit=Unit("user"), caps=caps
+        matrices=(everybody,), step=step**2, frobenius_squared=Fraction(ROW_SIDE**4), unit=USER, caps=caps
     )
     return lefts, rights, whole
 

@@ -6,14 +6,24 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-__all__ = ["best_by_votes", "dot_products", "projected_rows", "ridge_solutions", "summed_rows", "unit_rows"]
+__all__ = [
+    "all_scores",
+    "best_by_votes",
+    "fit_to_grid",
+    "projected_rows",
+    "ridge_rows",
+    "ridge_solutions",
+    "summed_rows",
+    "unit_rows",
+]
 
 
 @njit(cache=True)
-def _fit_to_grid(row: NDArray[np.float64], norm: float, side: int) -> None:
-    """Scale a row to the length ``side`` at most and round it towards zero, so that its squared length in whole
-    numbers is certainly at most side²: where rounding errors of the division left it longer, it is shortened."""
-    scale = side / norm
+def fit_to_grid(row: NDArray[np.float64], scale: float, side: int) -> None:
+    """Scale a row and round it towards zero, so that its squared length in whole numbers is certainly at most side².
+
+    A row that is longer, by rounding errors of the scale or by being scaled too far, is shortened until it is not.
+    """
     while True:
         squared = 0
         for j in range(row.size):
@@ -52,7 +62,7 @@ def projected_rows(
             row[j] -= along * direction[j]
             squared += row[j] * row[j]
         if 1e-9 * length < squared < np.inf:
-            _fit_to_grid(row, np.sqrt(squared), side)
+            fit_to_grid(row, side / np.sqrt(squared), side)
         else:
             row[:] = 0.0
     return rows
@@ -71,7 +81,7 @@ def unit_rows(
             row[items[place]] = values[place]
             squared += values[place] * values[place]
         if 1e-18 < squared < np.inf:
-            _fit_to_grid(row, np.sqrt(squared), side)
+            fit_to_grid(row, side / np.sqrt(squared), side)
         else:
             row[:] = 0.0
     return rows
@@ -236,14 +246,91 @@ def best_by_votes(
     return codes, scores
 
 
+# Alternating least squares
+
+
 @njit(parallel=True, cache=True)
-def dot_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """left · rightᵀ, every entry added in one order."""
-    products = np.zeros((left.shape[0], right.shape[0]))
-    for row in prange(left.shape[0]):
-        for other in range(right.shape[0]):
-            total = 0.0
-            for k in range(left.shape[1]):
-                total += left[row, k] * right[other, k]
-            products[row, other] = total
-    return products
+def ridge_rows(
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    factors: NDArray[np.float64],
+    gram: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    steps: int,
+) -> NDArray[np.float64]:
+    """For each row r the x of (gram + Σ y yᵀ + penalty[r]·I) x = Σ y, the sums over the factors y of its columns.
+
+    Conjugate gradients from ``begin[r]`` on: a few steps where the last sweep left a good start, about as many as
+    there are factors where it is nothing.
+    """
+    n_rows, width = begin.shape
+    solutions = np.empty((n_rows, width))
+    for row in prange(n_rows):
+        x = begin[row].copy()
+        first, last = starts[row], starts[row + 1]
+        rest = -_applied(first, last, columns, factors, gram, penalty[row], x)
+        for place in range(first, last):
+            y = factors[columns[place]]
+            for a in range(width):
+                rest[a] += y[a]
+        along = rest.copy()
+        size = np.sum(rest * rest)
+        small = 1e-24 * (size + 1e-300)
+        for _ in range(steps):
+            if size <= small:
+                break
+            image = _applied(first, last, columns, factors, gram, penalty[row], along)
+            steep = np.sum(along * image)
+            if not steep > 0:
+                # Numbers so small that their products are 0: to divide would stop everybody's fit.
+                break
+            length = size / steep
+            before = size
+            size = 0.0
+            for a in range(width):
+                x[a] += length * along[a]
+                rest[a] -= length * image[a]
+                size += rest[a] * rest[a]
+            for a in range(width):
+                along[a] = rest[a] + size / before * along[a]
+        solutions[row] = x
+    return solutions
+
+
+@njit(cache=True)
+def _applied(
+    first: int,
+    last: int,
+    columns: NDArray[np.int32],
+    factors: NDArray[np.float64],
+    gram: NDArray[np.float64],
+    penalty: float,
+    x: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(gram + Σ y yᵀ + penalty·I) x."""
+    width = x.size
+    image = penalty * x
+    for a in range(width):
+        for b in range(width):
+            image[b] += gram[a, b] * x[a]
+    for place in range(first, last):
+        y = factors[columns[place]]
+        product = 0.0
+        for a in range(width):
+            product += y[a] * x[a]
+        for a in range(width):
+            image[a] += product * y[a]
+    return image
+
+
+@njit(parallel=True, cache=True)
+def all_scores(people: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """people · factors, with the factors as columns; every row is added up in the same order."""
+    scores = np.zeros((people.shape[0], factors.shape[1]))
+    for row in prange(people.shape[0]):
+        for a in range(people.shape[1]):
+            weight = people[row, a]
+            for column in range(factors.shape[1]):
+                scores[row, column] += weight * factors[a, column]
+    return scores

@@ -22,15 +22,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.remedies import DECLARE_SCALE, NO_REPEATS
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.item_offsets import Offsets, Raters, item_factors, residuals_of, standing_of
-from discreet.factors.kernels import dot_products
-from discreet.factors.rating_statistics import OFFSET_CAPS, offset_sums, record_sums
-from discreet.factors.statistics import gram_bounds, popularity_sums, unit_gram
-from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
-from discreet.privacy.bounding import BoundedSums
+from discreet.factors.kernels import all_scores
+from discreet.factors.rating_statistics import (
+    OFFSET_CAPS,
+    Offsets,
+    item_factors,
+    offset_sums,
+    rating_head,
+    ratings_each,
+    record_sums,
+    residuals_of,
+    standing_of,
+)
+from discreet.factors.statistics import NoisyPopularity, gram_bounds, popularity_sums, unit_gram
+from discreet.models.released_model import NOT_COVERED, ReleasedModel
+from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.method import Plan, Round, Rounds
@@ -127,15 +135,14 @@ class PrivateRatings(ReleasedModel):
             )
         records, budget = require_named_items(public, "predicted ratings"), self._budget
         if self._by_user:
-            sums, first = popularity_sums(records), budget.part(WEIGHTS_SHARE).for_sums()
+            sums, first = popularity_sums(records), budget.part(WEIGHTS_SHARE)
             # The largest noise of the parts is that on residuals; the others are within its range.
-            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_sums().check(gram_bounds())
+            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).deviation(gram_bounds())
             caps, further, theorem = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps), (), 3
         else:
-            sums, first = record_sums(records), budget.for_sums()
+            sums, first = record_sums(records), budget
             caps, theorem = sums.caps, 4
             further = ("who is in the data, and what several records of one person say together",)
-        first.check(sums)
         return Plan(
             loss=budget.loss,
             unit=Unit.of(self.unit),
@@ -145,7 +152,7 @@ class PrivateRatings(ReleasedModel):
             not_covered=(*NOT_COVERED, *further),
             joint=True,
             details={"scale": str(public.scale), "mu_squared": str(budget.amount)},
-            expected={"noise_weights" if self._by_user else "noise_records": first.standard_deviation(sums)},
+            expected={"noise_weights" if self._by_user else "noise_records": first.deviation(sums)},
             public=public,
         )
 
@@ -160,8 +167,8 @@ class PrivateRatings(ReleasedModel):
         budget, noise = self._budget, plan.expected["noise_weights"]
         weights = yield Round(popularity_sums, budget.part(WEIGHTS_SHARE).for_sums())
         weights = weights.astype(np.float64) * float(popularity_sums(plan.public).step)
-        raters, mu = Raters.of(weights, noise), math.sqrt(budget.amount)
-        factors = raters.users * mu >= CROSSOVER and raters.ratings_each >= LEAST_RATINGS
+        raters, mu = NoisyPopularity.of(weights, noise), math.sqrt(budget.amount)
+        factors = raters.users * mu >= CROSSOVER and ratings_each(raters) >= LEAST_RATINGS
         second = budget.part(OFFSETS_SHARE if factors else 1 - WEIGHTS_SHARE).for_sums()
 
         def by_offset(records: Interactions) -> BoundedSums:
@@ -173,7 +180,7 @@ class PrivateRatings(ReleasedModel):
         parts["offsets"] = (yield Round(by_offset, second)).astype(np.float64) * float(bounds.step)
         if factors:
             offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"])
-            head = raters.head(mu)
+            head = rating_head(raters, mu)
             third = budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_sums()
 
             def by_residual(records: Interactions) -> BoundedGram:
@@ -189,18 +196,17 @@ class PrivateRatings(ReleasedModel):
         from discreet.data.scales import RatingScale
 
         public = release.parameters
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
         scale = RatingScale.of(public["scale"])
         self.low_, self.high_ = float(scale.low), float(scale.high)
         if self._by_user:
-            raters = Raters.of(release.array("weights"), public["noise_weights"])
+            raters = NoisyPopularity.of(release.array("weights"), public["noise_weights"])
             offsets = Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
         else:
             offsets = Offsets.of_records(release.array("records"), public["noise_records"])
         self._offsets, self.offsets_ = offsets, offsets.offset * (self.high_ - self.low_) / 2
         self.model_, self.features_, self._prior = "offsets", offsets.features, offsets.prior
         if "head" in release.parts:
-            factors = item_factors(release, Raters.of(release.array("weights"), public["noise_weights"]))
+            factors = item_factors(release, NoisyPopularity.of(release.array("weights"), public["noise_weights"]))
             self.model_ = "factors"
             self.features_ = np.hstack([offsets.features, factors])
             self._prior = np.concatenate([offsets.prior, np.ones(factors.shape[1])])
@@ -211,7 +217,7 @@ class PrivateRatings(ReleasedModel):
         return self._in_stars(relative)
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        explained = dot_products(self._people(rows), np.ascontiguousarray(self.features_))
+        explained = all_scores(self._people(rows), np.ascontiguousarray(self.features_.T))
         return self._in_stars(self._offsets.level + self._offsets.offset + explained)
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -21,17 +21,30 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.expectation import expected_share
-from discreet.factors.item_features import feature_columns
 from discreet.factors.kernels import best_by_votes, summed_rows
-from discreet.factors.statistics import gram_bounds, popularity_sums, projected_gram
-from discreet.factors.taste_plan import CROSSOVER, ITEMS_SHARE, USUAL_ALIKENESS, TastePlan, below_zero, head_size
-from discreet.factors.taste_regression import taste_regression
-from discreet.models.likes import liked_records, liked_rows, threshold_of
-from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_items
+from discreet.factors.statistics import (
+    ITEMS_SHARE,
+    POPULARITY_STEP,
+    Likes,
+    gram_bounds,
+    popularity_sums,
+    projected_gram,
+)
+from discreet.factors.tastes import (
+    CROSSOVER,
+    USUAL_ALIKENESS,
+    TastePlan,
+    below_zero,
+    expected_share,
+    feature_columns,
+    head_size,
+    taste_regression,
+)
+from discreet.models.likes import liked_rows, threshold_of
+from discreet.models.released_model import NOT_COVERED, ReleasedModel
+from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
@@ -136,12 +149,9 @@ class PrivateRecommender(ReleasedModel):
     # The release
 
     def _plan(self, public: Interactions) -> Plan:
-        liked = self._liked(public)
         columns, names = feature_columns(public, self.features)
         first, second = self._shares
-        sums, gram = popularity_sums(liked), gram_bounds()
-        first.for_sums().check(sums)
-        second.for_sums().check(gram)
+        sums, gram = self._popularity(Likes.of(public, self.positive)), gram_bounds()
         declared = () if self.users is None else ("the number of users, which was declared public",)
         return Plan(
             loss=self._budget.loss,
@@ -156,35 +166,35 @@ class PrivateRecommender(ReleasedModel):
                 "feature_names": list(names),
             },
             expected={
-                "noise_first": first.for_sums().standard_deviation(sums),
-                "noise_second": second.for_sums().standard_deviation(sums),
-                "noise_tastes": second.for_sums().spectral_deviation(gram),
+                "noise_first": first.deviation(sums),
+                "noise_second": second.deviation(sums),
+                "noise_tastes": second.deviation(gram),
             },
-            public=(public.items.series, columns if names else None, float(sums.step)),
+            public=(public.items.series, columns if names else None),
         )
 
-    def _prepare(self, data: Interactions, plan: Plan) -> Interactions:
-        return self._liked(data)
+    def _prepare(self, data: Interactions, plan: Plan) -> Likes:
+        return Likes.of(data, self.positive)
 
-    def _liked(self, data: Interactions) -> Interactions:
-        return liked_records(require_named_items(data, "recommendations"), self.positive)
+    def _popularity(self, liked: Likes) -> BoundedSums:
+        """What the first release is about, and the second where tastes do not pay."""
+        return popularity_sums(liked)
 
     def _rounds(self, plan: Plan) -> Rounds:
-        items, columns, step = plan.public
-        first, second = self._shares
-        popularity = step * (yield Round(popularity_sums, first.for_sums())).astype(np.float64)
+        items, columns = plan.public
+        (first, second), step = self._shares, float(POPULARITY_STEP)
+        popularity = step * (yield Round(self._popularity, first.for_sums())).astype(np.float64)
         parts: dict[str, Any] = {"first": popularity, "items": pl.DataFrame({"item_id": items})}
         if columns is not None:
             parts["features"] = columns
         tastes = TastePlan.of(popularity, {**plan.details, **plan.expected}, users=self.users, most=self.head)
         if tastes.ranking == "popularity":
-            parts["second"] = step * (yield Round(popularity_sums, second.for_sums()))
+            parts["second"] = step * (yield Round(self._popularity, second.for_sums()))
         else:
-            head, weights = tastes.head, tastes.weights[tastes.head]
             matrices = yield Round(
-                lambda liked: projected_gram(liked, head, weights, tastes.direction), second.for_sums()
+                lambda liked: projected_gram(liked, tastes.head, tastes.weights, tastes.direction), second.for_sums()
             )
-            parts |= {"head": head, "tastes": matrices[0]}
+            parts |= {"head": tastes.head, "tastes": matrices[0]}
         return parts
 
     def estimate(self, data: Interactions, *, users: int | None = None) -> dict[str, Any]:
@@ -224,36 +234,35 @@ class PrivateRecommender(ReleasedModel):
     # Post-processing: a function of the release alone
 
     def _build(self, release: Release) -> None:
-        public = release.parameters
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
-        plan = TastePlan.of(release.array("first"), public, users=self.users, most=self.head)
-        self.ranking_ = "popularity" if "second" in release.parts else "tastes"
-        self.strength_, self.popularity_ = plan.strength, plan.popularity
+        public, parts = release.parameters, dict[str, Any](release.parts)
+        plan = TastePlan.of(parts["first"], public, users=self.users, most=self.head)
+        self.ranking_ = "popularity" if "second" in parts else "tastes"
+        self.strength_, self.popularity_ = plan.strength, plan.first.items
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
-        self.head_ = np.zeros(0, dtype=np.int32)
+        self.head_, self._place = np.zeros(0, dtype=np.int32), np.full(plan.first.items.size, -1)
+        self._votes = np.zeros((0, 0), dtype=np.float32)
         if self.ranking_ == "popularity":
-            second, noise = release.array("second")[:-1] / ITEMS_SHARE, (public["noise_first"], public["noise_second"])
+            second, noise = parts["second"][:-1] / ITEMS_SHARE, (public["noise_first"], public["noise_second"])
             trust = np.array([1 / noise[0] ** 2, 1 / noise[1] ** 2])
-            self.popularity_ = (trust[0] * plan.popularity + trust[1] * second) / trust.sum()
+            self.popularity_ = (trust[0] * plan.first.items + trust[1] * second) / trust.sum()
             return
-        self.head_ = release.array("head").astype(np.int32)
-        features = release.array("features")[self.head_] if public["feature_names"] else None
-        self._weights, self._direction = plan.weights[self.head_], plan.direction
+        self.head_ = parts["head"].astype(np.int32)
+        features = parts["features"][self.head_] if public["feature_names"] else None
+        self._place[self.head_] = np.arange(self.head_.size)
         self._regression = taste_regression(
-            release.array("tastes"), public["noise_tastes"], plan.users, plan.direction, features
+            parts["tastes"], public["noise_tastes"], plan.first.users, plan.direction, features
         )
-        self._votes = self._votes_of_items()
+        self._votes = self._votes_of_items(plan.weights, plan.direction)
 
-    def _votes_of_items(self) -> NDArray[np.float32]:
+    def _votes_of_items(self, weights: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float32]:
         """What liking each item of the head adds to the score of each: scores are sums of these rows.
 
         With t = w on the liked items, q the direction of popularity and B the regression, scores are
         (t − (t·q)q)·B + pull·(t·q)q, times w^−unflattening for display; all of it is linear in t. Single precision is
         far finer than the noise, and twice as fast to read.
         """
-        q, regression = self._direction, self._regression
-        votes = regression - np.outer(q, q @ regression) + POPULARITY_PULL * np.outer(q, q)
-        return (self._weights[:, None] * votes * self._weights**-UNFLATTENING).astype(np.float32, order="C")
+        votes = self._regression - np.outer(q, q @ self._regression) + POPULARITY_PULL * np.outer(q, q)
+        return (weights[:, None] * votes * weights**-UNFLATTENING).astype(np.float32, order="C")
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         scores = np.tile(self.popularity_, (rows.indptr.size - 1, 1))
@@ -279,7 +288,7 @@ class PrivateRecommender(ReleasedModel):
             *self._places(rows),
             seen_starts,
             seen,
-            self._votes if self.head_.size else np.zeros((0, 0), dtype=np.float32),
+            self._votes,
             self.head_,
             np.argsort(-self.popularity_, kind="stable"),
             self.popularity_,
@@ -290,17 +299,12 @@ class PrivateRecommender(ReleasedModel):
 
     def _places(self, rows: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the liked items of each history begin, and their places in the head; −1 for items elsewhere."""
-        place = np.full(len(self.items_), -1, dtype=np.int64)
-        place[self.head_] = np.arange(self.head_.size)
         liked = liked_rows(rows, self.threshold_)
-        return liked.indptr.astype(np.int64), place[liked.indices]
+        return liked.indptr.astype(np.int64), self._place[liked.indices]
 
     def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
         scores = np.full((items.size, len(self.items_)), -np.inf)
-        place = np.full(len(self.items_), -1, dtype=np.int64)
-        place[self.head_] = np.arange(self.head_.size)
-        for row, where in enumerate(place[items]):
-            if where >= 0:
-                likeness = self._regression[where]
-                scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
+        for row in np.flatnonzero(self._place[items] >= 0):
+            likeness = self._regression[self._place[items[row]]]
+            scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores

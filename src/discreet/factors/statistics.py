@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,19 +16,83 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import projected_rows, unit_rows
-from discreet.privacy.bounding import BoundedSums
+from discreet.models.likes import threshold_of
+from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.gram import BoundedGram
+from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
 
-__all__ = ["COUNT_SHARE", "HEAD_BITS", "gram_bounds", "head_records", "popularity_sums", "projected_gram", "unit_gram"]
+__all__ = [
+    "COUNT_SHARE",
+    "HEAD_BITS",
+    "ITEMS_SHARE",
+    "POPULARITY_STEP",
+    "USER",
+    "Likes",
+    "NoisyPopularity",
+    "gram_bounds",
+    "head_records",
+    "popularity_sums",
+    "projected_gram",
+    "unit_gram",
+]
 
 BITS = 20
 HEAD_BITS = 12
 COUNT_SHARE = Fraction(1, 10)
-"""Length of the coordinate that counts users, in units of the whole."""
+"""Length of the coordinate that counts users, in units of the whole; the items of a user have the rest."""
+
+ITEMS_SHARE = math.sqrt(1 - COUNT_SHARE**2)
+USER = Unit("user")
 
 ROWS_AT_ONCE = 2**22
 """Entries of dense rows that are worked on at a time."""
+
+POPULARITY_STEP = Fraction(1, 2**BITS)
+
+
+@dataclass(frozen=True)
+class Likes:
+    """Who likes what, sorted by user. Users and items keep their codes."""
+
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    n_users: int
+    n_items: int
+
+    @classmethod
+    def of(cls, data: Interactions, positive: Rational | None) -> Likes:
+        """The liked items of each user, each once; each record is judged by itself."""
+        records = require_named_items(data, "recommendations")
+        threshold, liked = threshold_of(records, positive), slice(None)
+        if threshold is not None and records.rating is not None:
+            liked = records.rating >= float(Fraction(threshold))
+        return cls(records.user[liked], records.item[liked], records.n_users, records.n_items)
+
+
+Records = Interactions | Likes
+"""What sums over users are computed from: each user and item once."""
+
+
+def popularity_sums(data: Records) -> BoundedSums:
+    """For every item the sum of 1/√n over its users, n the number of items of a user; and the number of users.
+
+    One user's squared length: n·w_n² ≤ (1 − c²)·4^bits for the items and c²·4^bits for the count, c = COUNT_SHARE.
+    """
+    counts = np.bincount(data.user, minlength=data.n_users)
+    weight = root_weights(data.n_items, 1 - COUNT_SHARE**2)[counts]
+    items = np.bincount(data.item, weights=weight[data.user], minlength=data.n_items).astype(np.int64)
+    one = math.floor(COUNT_SHARE * 2**BITS)
+    return BoundedSums(
+        values=np.append(items, one * int((counts > 0).sum())),
+        step=POPULARITY_STEP,
+        l1=Fraction(2**BITS * (math.isqrt(data.n_items) + 2)),
+        l2_squared=Fraction(4**BITS),
+        linf=Fraction(2**BITS),
+        nonnegative=True,
+        unit=USER,
+        caps=("each user's records were scaled to a length of 1",),
+    )
 
 
 def root_weights(n_items: int, squared: Fraction) -> NDArray[np.int64]:
@@ -36,26 +101,35 @@ def root_weights(n_items: int, squared: Fraction) -> NDArray[np.int64]:
     return np.array([0, *roots], dtype=np.int64)
 
 
-def popularity_sums(data: Interactions) -> BoundedSums:
-    """For every item the sum of 1/√n over its users, n the number of items of a user; and the number of users.
+@dataclass(frozen=True)
+class NoisyPopularity:
+    """What released ``popularity_sums`` tell. All of it is post-processing.
 
-    One user's squared length: n·w_n² ≤ (1 − c²)·4^bits for the items and c²·4^bits for the count, c = COUNT_SHARE.
+    Parameters
+    ----------
+    items
+        Noisy popularity of every item.
+    known
+        The same, and nothing is as rare as the noise can make it look.
+    users
+        How many users there are, at least 1.
+    noise
+        Standard deviation of the sums.
     """
-    weight = root_weights(data.n_items, 1 - COUNT_SHARE**2)[data.records_per_user]
-    items = np.bincount(data.item, weights=weight[data.user], minlength=data.n_items).astype(np.int64)
-    one = math.floor(COUNT_SHARE * 2**BITS)
-    users = one * int((data.records_per_user > 0).sum())
-    whole = Fraction(4**BITS)
-    return BoundedSums(
-        values=np.append(items, users),
-        step=Fraction(1, 2**BITS),
-        l1=Fraction(2**BITS * (math.isqrt(data.n_items) + 2)),
-        l2_squared=whole,
-        linf=Fraction(2**BITS),
-        nonnegative=True,
-        unit=Unit("user"),
-        caps=("each user's records were scaled to a length of 1",),
-    )
+
+    items: NDArray[np.float64]
+    known: NDArray[np.float64]
+    users: float
+    noise: float
+
+    @classmethod
+    def of(cls, noisy: NDArray[np.float64], noise: float) -> NoisyPopularity:
+        items = noisy[:-1] / ITEMS_SHARE
+        return cls(items, np.maximum(items, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)), noise)
+
+    def most_popular(self, size: int) -> NDArray[np.int32]:
+        """Codes of so many items, or of all, in the order of the catalog."""
+        return np.sort(np.argsort(-self.items, kind="stable")[:size]).astype(np.int32)
 
 
 def gram_bounds() -> BoundedGram:
@@ -64,7 +138,7 @@ def gram_bounds() -> BoundedGram:
 
 
 def head_records(
-    data: Interactions, head: NDArray[np.int32]
+    data: Records, head: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Where each user's records of head items begin, the places of their items in the head, and which records."""
     place = np.full(data.n_items, -1, dtype=np.int64)
@@ -77,7 +151,7 @@ def head_records(
 
 
 def projected_gram(
-    data: Interactions,
+    data: Records,
     head: NDArray[np.int32],
     weights: NDArray[np.float64],
     direction: NDArray[np.float64],
@@ -93,7 +167,7 @@ def projected_gram(
     return _gram_of(rows, data.n_users, head.size)
 
 
-def unit_gram(data: Interactions, head: NDArray[np.int32], values: NDArray[np.float64]) -> BoundedGram:
+def unit_gram(data: Records, head: NDArray[np.int32], values: NDArray[np.float64]) -> BoundedGram:
     """Σ_u z zᵀ over users, z the values of a user's records of head items, scaled to length 1 at most."""
     starts, places, known = head_records(data, head)
     kept = values[known]
@@ -122,6 +196,6 @@ def _gram_of(rows: Callable[[int, int], NDArray[np.float64]], n_users: int, size
         matrices=(total,),
         step=Fraction(1, 4**HEAD_BITS),
         frobenius_squared=Fraction(4 ** (2 * HEAD_BITS)),
-        unit=Unit("user"),
+        unit=USER,
         caps=("each user's taste was scaled to length 1",),
     )

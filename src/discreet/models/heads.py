@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
 from discreet.common.remedies import NO_REPEATS
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
 from discreet.models.item_statistics import ItemStatistics, item_statistics_sums, public_ends
@@ -260,7 +259,6 @@ class HeadModel(ReleasedModel):
     # Post-processing
 
     def _read_head(self, release: Release) -> None:
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.head_ = release.array("head").astype(np.int32)
         self._place = np.full(len(self.items_), -1, dtype=np.int64)
         self._place[self.head_] = np.arange(self.head_.size)

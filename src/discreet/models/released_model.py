@@ -7,19 +7,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import polars as pl
-
+from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.errors import ReleaseError, UsageError
+from discreet.errors import ReleaseError
 from discreet.models.recommender import Recommender
-from discreet.privacy.bounding import distinct_items, require_catalog
 from discreet.privacy.method import Method
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
-__all__ = ["NOT_COVERED", "SEVERAL_RECORDS", "ReleasedModel", "require_named_catalog", "require_named_items"]
+__all__ = ["NOT_COVERED", "SEVERAL_RECORDS", "ReleasedModel"]
 
 
 NOT_COVERED = (
@@ -33,7 +31,7 @@ SEVERAL_RECORDS = ("who the users are", "several records of one user at once")
 """What a guarantee for one record does not cover besides."""
 
 
-class ReleasedModel(Recommender, Method):
+class ReleasedModel(Method, Recommender):
     """A model that is a function of its release: saved without records, and rebuilt from what is public.
 
     A subclass fills in ``_plan`` and ``_rounds`` (the release, see ``Method``), ``_build`` and ``_score``.
@@ -46,6 +44,8 @@ class ReleasedModel(Recommender, Method):
 
     is_model: ClassVar[bool] = True
     release_: Release
+    _items_part: ClassVar[str] = "items"
+    """The table of the release that lists the items."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -54,12 +54,16 @@ class ReleasedModel(Recommender, Method):
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
         release = self.release(data, ledger=ledger, allow_refuted=allow_refuted)
+        self._use(release)
+
+    def _use(self, release: Release) -> None:
+        self.release_, self.guarantee_, self.records_ = release, release.guarantee, None
+        self.items_ = IdMap(release.table(self._items_part)["item_id"], what="item")
         self._build(release)
-        self.release_, self.guarantee_ = release, release.guarantee
 
     @abstractmethod
     def _build(self, release: Release) -> None:
-        """Set the learned attributes, ``items_`` among them, from the release: post-processing."""
+        """Set the learned attributes from the release; ``items_`` is set: post-processing."""
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release into a folder; it holds nobody's records."""
@@ -74,19 +78,5 @@ class ReleasedModel(Recommender, Method):
             raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
         names = [one.name for one in fields(cls) if one.name in release.parameters]  # type: ignore[arg-type]
         model = cls(**{name: release.parameters[name] for name in names})
-        model._build(release)
-        model.release_, model.guarantee_, model.records_ = release, release.guarantee, None
+        model._use(release)
         return model
-
-
-def require_named_catalog(data: Interactions, what: str) -> None:
-    """Refuse data without a public catalog, or with ids that cannot be written."""
-    require_catalog(data, what)
-    if data.items.series.dtype == pl.Object:
-        raise UsageError("a saved model names its items: their ids must be numbers or text.")
-
-
-def require_named_items(data: Interactions, what: str) -> Interactions:
-    """Data with a public catalog whose ids can be written, with one record for each user and item."""
-    require_named_catalog(data, what)
-    return distinct_items(data)

@@ -23,7 +23,7 @@ from discreet.models.heads import HeadChoice, HeadModel
 from discreet.models.item_gram import empty_gram, item_gram
 from discreet.models.item_likeness import affinity_of, agreement_of, without_common_level
 from discreet.models.item_statistics import ItemStatistics, public_ends
-from discreet.models.released_model import require_named_catalog
+from discreet.privacy.bounding import require_named_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import Loss, Pure

@@ -16,13 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
-from discreet.models.released_model import NOT_COVERED, ReleasedModel, require_named_catalog
+from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.neighbors.shrunk_lists import BITS, ItemMeans, ListRule, item_sums, whole_ratings
-from discreet.privacy.bounding import cap_items
+from discreet.privacy.bounding import cap_items, require_named_catalog
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.draws import Spend, paid_from
 from discreet.privacy.method import Parts, Plan, Reads
@@ -207,7 +206,6 @@ class ShrunkPNCF(ReleasedModel):
         from scipy.sparse import csr_array
 
         parameters = release.parameters
-        self.items_ = IdMap(release.table("items")["item_id"], what="item")
         self.scale_ = RatingScale.of(parameters["scale"]) if parameters["scale"] else None
         self.means_ = ItemMeans.of(release.array("first"), self.scale_, parameters["noise_first"])
         neighbors, weights = release.array("neighbors"), release.array("weights")

@@ -22,8 +22,7 @@ from discreet.models.heads import HeadChoice, HeadModel, read_statistics
 from discreet.models.item_gram import empty_gram, item_gram
 from discreet.models.item_likeness import affinity_of
 from discreet.models.item_statistics import ItemStatistics
-from discreet.models.released_model import require_named_catalog
-from discreet.privacy.bounding import BoundedInteractions
+from discreet.privacy.bounding import BoundedInteractions, require_named_catalog
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational

@@ -25,8 +25,9 @@ from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
 from discreet.models.heads import HeadChoice, HeadModel, read_statistics
 from discreet.models.item_statistics import public_ends
-from discreet.models.released_model import SEVERAL_RECORDS, require_named_catalog
+from discreet.models.released_model import SEVERAL_RECORDS
 from discreet.pairs.difference_sums import WeighedPairs, difference_sums, empty_sums
+from discreet.privacy.bounding import require_named_catalog
 from discreet.privacy.mechanisms import AdditiveMechanism, Exact
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.remedies import PUBLIC_CATALOG
@@ -31,6 +32,8 @@ __all__ = [
     "distinct_item_counts",
     "distinct_items",
     "require_catalog",
+    "require_named_catalog",
+    "require_named_items",
 ]
 
 Choice = Literal["random", "recent"]
@@ -187,6 +190,19 @@ def require_catalog(data: Interactions, what: str) -> None:
             f"{what} need a public list of items; these data only show which items occur, and that is secret.",
             remedy=PUBLIC_CATALOG,
         )
+
+
+def require_named_catalog(data: Interactions, what: str) -> None:
+    """Refuse data without a public catalog, or with ids that cannot be written."""
+    require_catalog(data, what)
+    if data.items.series.dtype == pl.Object:
+        raise UsageError("a saved model names its items: their ids must be numbers or text.")
+
+
+def require_named_items(data: Interactions, what: str) -> Interactions:
+    """Data with a public catalog whose ids can be written, with one record for each user and item."""
+    require_named_catalog(data, what)
+    return distinct_items(data)
 
 
 def cap_records(data: Interactions, cap: int, *, choice: Choice = "random") -> BoundedInteractions:

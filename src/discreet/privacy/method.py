@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Made", "Method", "Parts", "Plan", "Reads", "Round", "Rounds", "Sums", "run_rounds", "settings_as_json"]
 
+USER = Unit("user")
 Sums = BoundedSums | BoundedGram
 Parts = Mapping[str, pl.DataFrame | NDArray[Any]]
 """The tables and arrays of a release, by name."""
