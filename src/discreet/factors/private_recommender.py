@@ -42,7 +42,7 @@ from discreet.factors.tastes import (
     head_size,
     taste_regression,
 )
-from discreet.models.likes import liked_rows, threshold_of
+from discreet.models.likes import liked_rows
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
@@ -150,8 +150,8 @@ class PrivateRecommender(ReleasedModel):
 
     def _plan(self, public: Interactions) -> Plan:
         columns, names = feature_columns(public, self.features)
-        first, second = self._shares
-        sums, gram = self._popularity(Likes.of(public, self.positive)), gram_bounds()
+        (first, second), likes = self._shares, Likes.of(public, self.positive)
+        sums, gram = self._popularity(likes), gram_bounds()
         declared = () if self.users is None else ("the number of users, which was declared public",)
         return Plan(
             loss=self._budget.loss,
@@ -161,7 +161,7 @@ class PrivateRecommender(ReleasedModel):
             not_covered=(*NOT_COVERED, *declared),
             joint=True,
             details={
-                "threshold": threshold_of(public, self.positive),
+                "threshold": likes.threshold,
                 "mu_squared": str(self._budget.amount),
                 "feature_names": list(names),
             },

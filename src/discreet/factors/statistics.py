@@ -53,12 +53,13 @@ POPULARITY_STEP = Fraction(1, 2**BITS)
 
 @dataclass(frozen=True)
 class Likes:
-    """Who likes what, sorted by user. Users and items keep their codes."""
+    """Who likes what, sorted by user; users and items keep their codes. The threshold is that of ``threshold_of``."""
 
     user: NDArray[np.int32]
     item: NDArray[np.int32]
     n_users: int
     n_items: int
+    threshold: str | None
 
     @classmethod
     def of(cls, data: Interactions, positive: Rational | None) -> Likes:
@@ -67,7 +68,7 @@ class Likes:
         threshold, liked = threshold_of(records, positive), slice(None)
         if threshold is not None and records.rating is not None:
             liked = records.rating >= float(Fraction(threshold))
-        return cls(records.user[liked], records.item[liked], records.n_users, records.n_items)
+        return cls(records.user[liked], records.item[liked], records.n_users, records.n_items, threshold)
 
 
 Records = Interactions | Likes

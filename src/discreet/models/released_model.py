@@ -54,11 +54,12 @@ class ReleasedModel(Method, Recommender):
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
         release = self.release(data, ledger=ledger, allow_refuted=allow_refuted)
-        self._use(release)
+        self._use(release, data.items)
 
-    def _use(self, release: Release) -> None:
+    def _use(self, release: Release, items: IdMap | None = None) -> None:
+        """Become the model of a release; the items, its public catalog, are in it."""
         self.release_, self.guarantee_, self.records_ = release, release.guarantee, None
-        self.items_ = IdMap(release.table(self._items_part)["item_id"], what="item")
+        self.items_ = IdMap(release.table(self._items_part)["item_id"], what="item") if items is None else items
         self._build(release)
 
     @abstractmethod
