@@ -8,19 +8,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["drawn_from_lists", "drawn_from_topic", "revised_lists", "weight_matrix"]
+__all__ = ["replaced", "revised_lists", "weight_matrix"]
 
 Integers = NDArray[np.int64]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
 def revised_lists(
     starts: Integers, tags: Integers, rank: Integers, sizes: Integers, ranking: Integers, n_tags: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Starts, tags and origins of the lists: see ``pritop_weights.revise``.
+    """Starts, tags and origins of the lists: see ``revise``.
 
     ``rank`` says how many tags of the same list are more probable; it is counted from the first entry of the topic.
     """
@@ -53,8 +52,6 @@ def revised_lists(
 def _fill_weights(
     target: int,
     candidates: Integers,
-    begin: int,
-    end: int,
     starts: Integers,
     column: Integers,
     value: Vector,
@@ -63,7 +60,7 @@ def _fill_weights(
     own: Matrix,
     weights: Vector,
 ) -> None:
-    """exp(−rate·JS) of a target and each of the candidates from ``begin`` to ``end``, JS being of base 2.
+    """exp(−rate·JS) of a target and each of the candidates, JS being of base 2.
 
     Where only one of two tags has a topic, the logarithm is log₂ 2 = 1; a common topic needs one logarithm, since
     p·log₂ p and q·log₂ q are at hand. ``own`` is room for p and p·log₂ p of the target; it is empty before and after.
@@ -71,7 +68,7 @@ def _fill_weights(
     for place in range(starts[target], starts[target + 1]):
         own[0, column[place]] = value[place]
         own[1, column[place]] = value_log[place]
-    for j in range(begin, end):
+    for j in range(candidates.size):
         both, alone = 0.0, 2.0
         for place in range(starts[candidates[j]], starts[candidates[j] + 1]):
             first = own[0, column[place]]
@@ -79,7 +76,7 @@ def _fill_weights(
                 total = first + value[place]
                 both += own[1, column[place]] + value_log[place] - total * (math.log2(total) - 1.0)
                 alone -= total
-        weights[j - begin] = math.exp(-rate * min(max((both + alone) / 2, 0.0), 1.0))
+        weights[j] = math.exp(-rate * min(max((both + alone) / 2, 0.0), 1.0))
     for place in range(starts[target], starts[target + 1]):
         own[0, column[place]] = 0.0
 
@@ -92,34 +89,34 @@ def weight_matrix(
     weights = np.empty((tags.size, tags.size))
     own = np.zeros((2, n_topics))
     for i in range(tags.size):
-        _fill_weights(tags[i], tags, 0, tags.size, starts, column, value, value_log, rate, own, weights[i])
+        _fill_weights(tags[i], tags, starts, column, value, value_log, rate, own, weights[i])
     return weights
 
 
 @njit(cache=True, nogil=True)
-def _draw(weights: Vector, taken: Mask, size: int, chance: float) -> int:
-    """Take a place that is free, with probability proportional to its weight; −1 where none is."""
+def _draw(weights: Vector, left: Integers, chance: float) -> int:
+    """Take one of what is left, with probability proportional to its weight; −1 where nothing is."""
     total = 0.0
-    for place in range(size):
-        if not taken[place]:
-            total += weights[place]
+    for place in range(left.size):
+        total += left[place] * weights[place]
     passed, last = 0.0, -1
-    for place in range(size):
-        if not taken[place]:
+    for place in range(left.size):
+        if left[place] > 0:
             last = place
-            passed += weights[place]
+            passed += left[place] * weights[place]
             if passed > chance * total:
                 break
     if last >= 0:
-        taken[last] = True
+        left[last] -= 1
     return last
 
 
 @njit(cache=True, nogil=True)
-def drawn_from_topic(
+def replaced(
     list_starts: Integers,
     tags: Integers,
     candidates: Integers,
+    own_lists: bool,
     starts: Integers,
     column: Integers,
     value: Vector,
@@ -131,54 +128,31 @@ def drawn_from_topic(
 ) -> Integers:
     """Replace the lists of all users by candidates, without replacement inside a list; −1 where none is left.
 
-    Weights depend on the tag to be replaced and on nothing else, so they are kept for as many tags as there are slots;
-    when these are used up, all are given free.
+    With ``own_lists`` a user's candidates are the tags of the list itself. Weights depend on the tag to be replaced and
+    on nothing else, so they are kept for as many tags as there are slots; when these are used up, all are given free.
     """
     chosen = np.empty(tags.size, dtype=np.int64)
     weights = np.empty((slots, candidates.size))
     own = np.zeros((2, n_topics))
     slot_of = np.full(starts.size - 1, -1, dtype=np.int64)
+    place_of = np.full(starts.size - 1, -1, dtype=np.int64)
+    for place in range(candidates.size):
+        place_of[candidates[place]] = place
     used = 0
     for user in range(list_starts.size - 1):
-        taken = np.zeros(candidates.size, dtype=np.bool_)
+        left = np.full(candidates.size, 0 if own_lists else 1, dtype=np.int64)
+        if own_lists:
+            for entry in range(list_starts[user], list_starts[user + 1]):
+                left[place_of[tags[entry]]] += 1
         for entry in range(list_starts[user], list_starts[user + 1]):
             tag = tags[entry]
             if slot_of[tag] < 0:
                 if used == slots:
                     slot_of.fill(-1)
                     used = 0
-                row = weights[used]
-                _fill_weights(tag, candidates, 0, candidates.size, starts, column, value, value_log, rate, own, row)
+                _fill_weights(tag, candidates, starts, column, value, value_log, rate, own, weights[used])
                 slot_of[tag] = used
                 used += 1
-            place = _draw(weights[slot_of[tag]], taken, candidates.size, chance[entry])
+            place = _draw(weights[slot_of[tag]], left, chance[entry])
             chosen[entry] = candidates[place] if place >= 0 else -1
-    return chosen
-
-
-@njit(cache=True, nogil=True)
-def drawn_from_lists(
-    list_starts: Integers,
-    tags: Integers,
-    starts: Integers,
-    column: Integers,
-    value: Vector,
-    value_log: Vector,
-    n_topics: int,
-    rate: float,
-    chance: Vector,
-) -> Integers:
-    """Replace the list of each user by tags of the same list, without replacement: none is ever missing."""
-    chosen = np.empty(tags.size, dtype=np.int64)
-    longest = 0
-    for user in range(list_starts.size - 1):
-        longest = max(longest, list_starts[user + 1] - list_starts[user])
-    weights = np.empty(longest)
-    own = np.zeros((2, n_topics))
-    for user in range(list_starts.size - 1):
-        begin, end = list_starts[user], list_starts[user + 1]
-        taken = np.zeros(end - begin, dtype=np.bool_)
-        for entry in range(begin, end):
-            _fill_weights(tags[entry], tags, begin, end, starts, column, value, value_log, rate, own, weights)
-            chosen[entry] = tags[begin + _draw(weights, taken, end - begin, chance[entry])]
     return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
@@ -42,16 +42,10 @@ CACHED_CELLS = 2**25
 
 @dataclass(frozen=True, eq=False)
 class RevisedLists:
-    """The lists T~_z(u) of all users in one topic.
+    """The lists T~_z(u) of all users in one topic; that of user ``u`` goes from ``starts[u]`` to ``starts[u + 1]``.
 
-    Attributes
-    ----------
-    starts
-        The list of user ``u`` goes from ``starts[u]`` to ``starts[u + 1]``.
-    tag
-        What stands in the lists: what was kept in the order of the profile, then what was added, most probable first.
-    origin
-        Which entry of the profile it was; −1 for a tag that was added.
+    What was kept stands in the order of the profile, then comes what was added, most probable first. The origin says
+    which entry of the profile a tag was; −1 for a tag that was added.
     """
 
     starts: Integers
@@ -61,11 +55,7 @@ class RevisedLists:
 
 def noisy_sizes(weights: Integers, scales: Matrix) -> Integers:
     """How long each list shall be: the weight with Laplace noise, equation 4.3.6, rounded; at least 0."""
-    return rounded(weights + laplace(np.broadcast_to(scales, weights.shape)))
-
-
-def rounded(noisy: Matrix) -> Integers:
-    """A noisy weight as a number of tags."""
+    noisy = weights + laplace(np.broadcast_to(scales, weights.shape))
     return np.maximum(np.floor(noisy + 0.5), 0).astype(np.int64)
 
 
@@ -86,17 +76,9 @@ def revise(
 ) -> RevisedLists:
     """Lengthen or shorten the list of every user in one topic, equations 4.3.7 and 4.3.8.
 
-    Parameters
-    ----------
-    starts, tags
-        The entries of user ``u`` are ``tags[starts[u]:starts[u + 1]]``.
-    sizes
-        How long each list shall be.
-    probability
-        Pr(t|z) of every tag in this topic. The least probable go first.
-    ranking
-        What can be added, most probable first. A list gets what it does not have yet, and ends early where nothing is
-        left to add.
+    The entries of user ``u`` are ``tags[starts[u]:starts[u + 1]]``. By Pr(t|z) in this topic, ``probability``, the
+    least probable go first. What can be added is in ``ranking``, most probable first: a list gets what it does not have yet,
+    and ends early where nothing is left to add.
     """
     from discreet.tagging.pritop.kernels import revised_lists
 
@@ -133,14 +115,7 @@ def closeness(topic_given_tag: Matrix) -> Matrix:
 
 
 def members_of(counts: TopicCounts, members: str) -> list[Integers]:
-    """The tags of each topic.
-
-    Parameters
-    ----------
-    members
-        "assigned": tags of which at least one occurrence was assigned to the topic, so that a tag can be in several.
-        "likeliest": tags that were assigned to it more often than to any other; each is in one topic.
-    """
+    """The tags of each topic: "assigned" to it at least once, or those with this as their "likeliest" topic."""
     if members == "assigned":
         return [np.flatnonzero(column > 0) for column in counts.tags.T]
     home = np.where(counts.tags.sum(axis=1) > 0, counts.tags.argmax(axis=1), -1)
@@ -152,34 +127,21 @@ def replace(
 ) -> Integers:
     """What every tag of the lists is replaced by; −1 where no candidate is left.
 
-    Parameters
-    ----------
-    rows
-        Pr(z|t) of every tag.
-    candidates
-        The tags to choose from; None for those of the list itself, user by user.
+    ``rows`` has Pr(z|t) of every tag. Candidates are the tags to choose from; None for those of the list itself,
+    user by user.
     """
-    from discreet.tagging.pritop.kernels import drawn_from_lists, drawn_from_topic
+    from discreet.tagging.pritop.kernels import replaced
 
+    among = np.unique(lists.tag) if candidates is None else candidates
+    slots = max(1, min(CACHED_CELLS // max(1, among.size), rows[0].size))
     chance = uniforms((lists.tag.size,))
-    if candidates is None:
-        return drawn_from_lists(lists.starts, lists.tag, *rows, n_topics, epsilon / 8, chance)
-    slots = max(1, min(CACHED_CELLS // max(1, candidates.size), rows[0].size))
-    return drawn_from_topic(lists.starts, lists.tag, candidates, *rows, n_topics, epsilon / 8, chance, slots)
+    return replaced(lists.starts, lists.tag, among, candidates is None, *rows, n_topics, epsilon / 8, chance, slots)
 
 
 @dataclass(frozen=True, eq=False)
 class Rewriting:
-    """Triples after the rewriting, with what they were before.
-
-    Attributes
-    ----------
-    user, resource, tag
-        Codes of the new triples; some may be equal.
-    topic
-        The topic of the list that a tag comes from.
-    old
-        Which tag was replaced; −1 where the tag was added.
+    """Codes of triples after the rewriting (some may be equal), the topic of the list that a tag comes from, and which
+    tag was replaced (−1 where the tag was added).
     """
 
     user: Integers
@@ -212,11 +174,8 @@ class Rewriting:
             The lists of all users, and what their tags are replaced by (−1 for nothing).
         resource_weights
             How often the tags of each resource were assigned to this topic; resources are drawn by it.
-        links
-            A new tag stands on the resources of the one it replaces ("kept"), or on as many others ("drawn").
-        inserted
-            A tag that was added stands on a resource of the user, all being equally likely ("own"), on one of the topic
-            ("drawn"), or in no triple at all ("none").
+        links, inserted
+            As in ``PriTop``.
         """
         owner = np.repeat(np.arange(lists.starts.size - 1), np.diff(lists.starts))
         added = np.flatnonzero((lists.origin < 0) & (chosen >= 0))
@@ -243,20 +202,13 @@ class Rewriting:
     @classmethod
     def together(cls, parts: list[Rewriting]) -> Rewriting:
         """Several topics in one."""
-        columns = ("user", "resource", "tag", "topic", "old")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
 
     def to_frame(self, data: TagAssignments) -> pl.DataFrame:
         """The distinct triples with the ids of ``data``: user_id, resource_id, tag."""
-        codes = pl.DataFrame({"user": self.user, "resource": self.resource, "tag": self.tag})
-        codes = codes.unique().sort("user", "resource", "tag")
-        return pl.DataFrame(
-            {
-                "user_id": data.users.take(codes["user"].to_numpy()),
-                "resource_id": data.resources.take(codes["resource"].to_numpy()),
-                "tag": data.tags.take(codes["tag"].to_numpy()),
-            }
-        )
+        codes = np.unique(np.stack([self.user, self.resource, self.tag], axis=1), axis=0)
+        ids = {"user_id": data.users, "resource_id": data.resources, "tag": data.tags}
+        return pl.DataFrame({name: some.take(code) for (name, some), code in zip(ids.items(), codes.T, strict=True)})
 
 
 def _links_of(profiles: Profiles, entries: Integers) -> tuple[Integers, Integers]:

@@ -24,16 +24,9 @@ CELLS_AT_ONCE = 2**20
 
 @dataclass(frozen=True, eq=False)
 class TopicCounts:
-    """What a topic model counts, with its priors.
+    """What a topic model counts, with its priors: C^TK, tags × topics, and C^RK, resources × topics.
 
-    Parameters
-    ----------
-    tags
-        C^TK: a row for each tag, a column for each topic.
-    resources
-        C^RK: a row for each resource, a column for each topic.
-    alpha, beta
-        Dirichlet priors of topics in a resource and of tags in a topic.
+    The Dirichlet priors are alpha of topics in a resource, and beta of tags in a topic.
 
     Examples
     --------
@@ -67,10 +60,9 @@ class TopicCounts:
         return np.where(total > 0, self.tags / np.where(total > 0, total, 1.0), 1 / self.n_topics)
 
     def noisy_fractions(self, resource: Integers, tag: Integers, eta_1: Matrix, eta_2: Matrix) -> tuple[Matrix, ...]:
-        """The two numerators and the two denominators of equation 4.3.5 for pairs of a resource and a tag.
+        """Numerator and denominator of tags, then of resources, in equation 4.3.5: pairs × topics.
 
-        Returned as tag numerator, tag denominator, resource numerator, resource denominator, each with a row for each
-        pair and a column for each topic. What noise adds above it takes away below.
+        What noise adds above it takes away below.
         """
         n_tags, n_topics = self.tags.shape
         return (
@@ -143,14 +135,8 @@ def pair_topics(
 class Profiles:
     """Topic-based profiles: T_z(u) of every user and topic, with the resources that each tag stands on.
 
-    Attributes
-    ----------
-    topic, user, tag
-        The entries, sorted in this order.
-    link_starts, link
-        The resources of entry ``e`` are those from ``link[link_starts[e]]`` to before ``link[link_starts[e + 1]]``.
-    n_users, n_topics
-        How many of each there are.
+    Entries are sorted by topic, user and tag. The resources of entry ``e`` are those from ``link[link_starts[e]]`` to
+    before ``link[link_starts[e + 1]]``.
     """
 
     topic: Integers
@@ -175,10 +161,7 @@ class Profiles:
     ) -> Profiles:
         """Sort triples with their topics into profiles.
 
-        Parameters
-        ----------
-        merged
-            Whether a tag that a user gave to several resources is one entry of a topic, or one for each of them.
+        If merged, a tag that a user gave to several resources is one entry of a topic; otherwise one for each of them.
         """
         order = np.lexsort((resource, tag, user, topic))
         topic, user, tag = topic[order], user[order], tag[order]
