@@ -13,7 +13,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.losses import GaussianLoss, Pure
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRS
-from discreet.tagging.ptr_s import SHARES, SyntheticPosts, shrunk
+from discreet.tagging.ptr_s import SHARES, shrunk, synthetic_posts
 from discreet.tagging.sums import SIZES, size_counts, topic_steps, type_counts
 
 
@@ -123,13 +123,15 @@ def test_rows_of_noise_are_dropped(fixed_bits) -> None:
 
 
 def test_draws_follow_the_laws(fixed_bits) -> None:
-    world = SyntheticPosts(
+    table = synthetic_posts(
+        1_500,
         types=np.array([3.0, 1.0]),
         sizes=np.array([0.0] * 6 + [1.0] + [0.0] * (SIZES - 7)),
         resources=np.array([[4.0, 0.0], [0.0, 1.0], [0.0, 3.0], [0.0, 0.0]]),
         tags=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 4.0]]),
+        resource_ids=IdMap(list("wxyz")),
+        tag_ids=IdMap(list("abc")),
     )
-    table = world.draw(1_500, IdMap(list("wxyz")), IdMap(list("abc")))
     counts = dict(table["resource_id"].value_counts().rows())
     assert "z" not in counts
     assert set(table.filter(pl.col("resource_id") == "w")["tag"]) <= {"a"}

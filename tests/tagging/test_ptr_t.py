@@ -16,7 +16,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.losses import GaussianLoss, Pure, mu_for
 from discreet.privacy.units import Unit
 from discreet.tagging import PTRT
-from discreet.tagging.ptr_t import NO_COUNTS, PublicPosts, ResourceLists, fill_posts
+from discreet.tagging.ptr_t import NO_COUNTS, PublicPosts, ResourceLists, fill_posts, resource_lists
 
 WORDS = [f"t{place}" for place in range(12)]
 
@@ -116,7 +116,7 @@ def test_a_secret_vocabulary_is_refused() -> None:
 
 def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
     counts = np.array([[50, 3, 70], [9, 8, 7]])
-    lists = ResourceLists.of(
+    lists = resource_lists(
         counts,
         np.array([2, 5]),
         np.array([10, 11, 12]),

@@ -33,7 +33,7 @@ from discreet.tagging.topics.gram_topics import topics_of_gram
 
 __all__ = [
     "PTRS",
-    "SyntheticPosts",
+    "synthetic_posts",
 ]
 
 
@@ -162,14 +162,17 @@ class PTRS(TagMethod):
         words[-1, head] = 0.0
         words[:-1] = 0.0
         words[:-1, head] = found.tag_given_topic
-        posts = SyntheticPosts(
+        many = self.users if self.users is not None else int(np.clip(np.rint(sizes.sum()), 1, MOST_USERS))
+        assignments = synthetic_posts(
+            many,
             types=types,
             sizes=above_noise(sizes, noise["sizes_noise_sd"]),
             resources=shrunk(by_topic, noise["resources_noise_sd"]),
             tags=words,
+            resource_ids=public.resources,
+            tag_ids=public.tags,
         )
-        many = self.users if self.users is not None else int(np.clip(np.rint(sizes.sum()), 1, MOST_USERS))
-        return {"assignments": posts.draw(many, public.resources, public.tags)}
+        return {"assignments": assignments}
 
 
 def above_noise(sizes: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
@@ -204,65 +207,50 @@ def shrunk(rows: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
     return np.maximum(rows * factor, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class SyntheticPosts:
-    """What posts are drawn from: distributions that are functions of released sums.
+def synthetic_posts(
+    n_users: int, *, types: Floats, sizes: Floats, resources: Floats, tags: Floats, resource_ids: IdMap, tag_ids: IdMap
+) -> pl.DataFrame:
+    """Triples of ``n_users`` synthetic people: user_id, resource_id, tag. Post-processing, which costs nothing.
 
-    Attributes
+    Parameters
     ----------
     types
         Weights of topics as the main interest of a person.
     sizes
         Weights of the numbers of triples 1, 2–3, 4–7 …
-    resources
-        Weights of resources × topics.
-    tags
-        Weights of topics × tags.
+    resources, tags
+        Weights of resources × topics, and of topics × tags.
     """
+    people = np.zeros(n_users, dtype=np.int64)
+    main, size = _drawn(_laws(types[None]), people), _drawn(_laws(sizes[None]), people)
+    low = 2 ** np.minimum(size, SIZES - 1)
+    triples = low + (low * entropy.public_uniforms(n_users)).astype(np.int64)
+    posts = np.maximum(1, np.rint(triples / TAGS_A_POST)).astype(np.int64)
+    user = np.repeat(np.arange(n_users), posts)
+    topic = _drawn(_interests(types, main), user)
+    resource = _drawn(_laws(resources.T), topic)
+    many = _poisson(TAGS_A_POST - 1, user.size) + 1
+    user, resource, topic = np.repeat(user, many), np.repeat(resource, many), np.repeat(topic, many)
+    # Half of the tags follow what led to the resource, half what the resource is about altogether.
+    about = _drawn(_laws(resources), resource)
+    topic = np.where(entropy.public_uniforms(topic.size) < 0.5, topic, about)
+    tag = _drawn(_laws(tags), topic)
+    rows = np.unique(np.stack([user, resource, tag], axis=1), axis=0)
+    # A fresh random number, so that no real person has the name of a synthetic one.
+    batch = f"{int(entropy.public_words(1)[0]):016x}"
+    names = pl.Series([f"synthetic-{batch}-{number + 1}" for number in range(n_users)], dtype=pl.String)
+    ids = {"resource_id": resource_ids.take(rows[:, 1]), "tag": tag_ids.take(rows[:, 2])}
+    return pl.DataFrame({"user_id": names.gather(rows[:, 0]), **ids})
 
-    types: Floats
-    sizes: Floats
-    resources: Floats
-    tags: Floats
 
-    def draw(self, n_users: int, resource_ids: IdMap, tag_ids: IdMap) -> pl.DataFrame:
-        """Triples of ``n_users`` synthetic people: user_id, resource_id, tag."""
-        types = _drawn(_law(self.types), n_users)
-        posts = np.maximum(1, np.rint(self._triples(n_users) / TAGS_A_POST)).astype(np.int64)
-        user = np.repeat(np.arange(n_users), posts)
-        topic = _drawn_in_rows(self._interests(types), user)
-        resource = _drawn_in_rows(_laws(self.resources.T), topic)
-        many = _poisson(TAGS_A_POST - 1, user.size) + 1
-        user, resource, topic = np.repeat(user, many), np.repeat(resource, many), np.repeat(topic, many)
-        # Half of the tags follow what led to the resource, half what the resource is about altogether.
-        about = _drawn_in_rows(_laws(self.resources), resource)
-        topic = np.where(entropy.public_uniforms(topic.size) < 0.5, topic, about)
-        tag = _drawn_in_rows(_laws(self.tags), topic)
-        rows = np.unique(np.stack([user, resource, tag], axis=1), axis=0)
-        # A fresh random number, so that no real person has the name of a synthetic one.
-        batch = f"{int(entropy.public_words(1)[0]):016x}"
-        names = pl.Series([f"synthetic-{batch}-{number + 1}" for number in range(n_users)], dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "user_id": names.gather(rows[:, 0]),
-                "resource_id": resource_ids.take(rows[:, 1]),
-                "tag": tag_ids.take(rows[:, 2]),
-            }
-        )
+def _interests(types: Floats, main: NDArray[np.int64]) -> Floats:
+    """For each person a law over topics, Dirichlet about the main interest; rows are cumulative."""
+    from scipy.special import gammaincinv
 
-    def _triples(self, n_users: int) -> NDArray[np.int64]:
-        """Numbers of triples: a power of two by weight, and any number up to the next alike."""
-        low = 2 ** np.minimum(_drawn(_law(self.sizes), n_users), SIZES - 1)
-        return low + (low * entropy.public_uniforms(n_users)).astype(np.int64)
-
-    def _interests(self, types: NDArray[np.int64]) -> Floats:
-        """For each person a law over topics, Dirichlet about the main interest; rows are cumulative."""
-        from scipy.special import gammaincinv
-
-        weights = ANY_TOPIC * self.types.size * np.tile(_shares(self.types), (types.size, 1))
-        weights[np.arange(types.size), types] += OWN_TOPIC
-        gammas = gammaincinv(np.maximum(weights, 1e-3), entropy.public_uniforms(weights.size).reshape(weights.shape))
-        return _laws(gammas)
+    weights = ANY_TOPIC * types.size * np.tile(_shares(types), (main.size, 1))
+    weights[np.arange(main.size), main] += OWN_TOPIC
+    uniform = entropy.public_uniforms(weights.size).reshape(weights.shape)
+    return _laws(gammaincinv(np.maximum(weights, 1e-3), uniform))
 
 
 def _shares(weights: Floats) -> Floats:
@@ -272,20 +260,12 @@ def _shares(weights: Floats) -> Floats:
     return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1 / weights.shape[-1])
 
 
-def _law(weights: Floats) -> Floats:
-    return np.cumsum(_shares(weights))
-
-
 def _laws(weights: Floats) -> Floats:
     """Cumulative laws, one a row."""
     return np.cumsum(_shares(weights), axis=1)
 
 
-def _drawn(law: Floats, n: int) -> NDArray[np.int64]:
-    return np.minimum(np.searchsorted(law, entropy.public_uniforms(n), side="right"), law.size - 1)
-
-
-def _drawn_in_rows(laws: Floats, row: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drawn(laws: Floats, row: NDArray[np.int64]) -> NDArray[np.int64]:
     """One draw for each entry of ``row``, from the law of that row."""
     # All laws one after the other, each shifted by its number, are one long increasing list.
     shifted = (np.minimum(laws, 1.0) + np.arange(laws.shape[0])[:, None]).ravel()

@@ -11,7 +11,7 @@ B. Ghazi, N. Golowich, R. Kumar, P. Manurangsi, C. Zhang: Deep learning with lab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from discreet.privacy.numbers import Rational, as_positive
 from discreet.tagging.sums import TAG_VALUE, resource_counts, tag_counts, unit_counts
 from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod
 
-__all__ = ["PTRT", "PublicPosts", "ResourceLists", "fill_posts"]
+__all__ = ["PTRT", "PublicPosts", "ResourceLists", "fill_posts", "resource_lists"]
 
 
 MOST_CELLS = 2**28
@@ -172,7 +172,7 @@ class PTRT(TagMethod):
         least = self._least_counts(head.size)
         rows = public.with_posts(least.max(initial=1))
         counts = yield Round(lambda data: resource_counts(data, rows, head), table.for_sums())
-        lists = ResourceLists.of(
+        lists = resource_lists(
             counts.reshape(rows.size, head.size), rows, head, least=least, most=self.most_tags, posts=public.posts
         )
         place, tag = fill_posts(public, lists)
@@ -193,16 +193,8 @@ class PTRT(TagMethod):
 
 @dataclass(frozen=True, eq=False)
 class PublicPosts:
-    """What is public where posts are: who tagged what and with how many tags, and the list of tags.
-
-    Attributes
-    ----------
-    users, resources, tags
-        The ids.
-    user, resource
-        One entry for each tag that was given: by whom and to what, and not which tag.
-    posts
-        How many posts each resource has.
+    """What is public where posts are: the ids, by whom and to what each tag was given (not which tag), and how
+    many posts each resource has.
     """
 
     users: IdMap
@@ -227,39 +219,26 @@ class PublicPosts:
         return np.flatnonzero(self.posts >= least)
 
 
-@dataclass(frozen=True, eq=False)
-class ResourceLists:
-    """The tags that each resource is given, and in how many posts.
-
-    Attributes
-    ----------
-    resource, tag, count
-        One entry each; sorted by resource, then by count, the largest first.
-    """
+class ResourceLists(NamedTuple):
+    """The tags that each resource is given, and in how many posts; sorted by resource, then by count, largest first."""
 
     resource: Whole
     tag: Whole
     count: Whole
 
-    @classmethod
-    def of(cls, counts: Whole, rows: Whole, head: Whole, *, least: Whole, most: int, posts: Whole) -> ResourceLists:
-        """From noisy counts of resources × head those that are large enough, for each resource the ``most`` largest.
 
-        Parameters
-        ----------
-        rows, head
-            Codes of the resources and of the tags.
-        least
-            From which count on each tag of the head is listed.
-        posts
-            How many posts each resource has, which is public: no tag can be in more of them.
-        """
-        listed = np.where(counts >= least, counts, 0)
-        best = np.argsort(-listed, axis=1, kind="stable")[:, :most]
-        value = np.take_along_axis(listed, best, axis=1)
-        row, place = np.nonzero(value > 0)
-        resource = rows[row]
-        return cls(resource, head[best[row, place]], np.minimum(value[row, place], posts[resource]))
+def resource_lists(counts: Whole, rows: Whole, head: Whole, *, least: Whole, most: int, posts: Whole) -> ResourceLists:
+    """From noisy counts of resources × head those that are large enough, for each resource the ``most`` largest.
+
+    ``least`` says from which count on each tag of the head is listed. How many posts each resource has is public: no tag
+    can be in more of them.
+    """
+    listed = np.where(counts >= least, counts, 0)
+    best = np.argsort(-listed, axis=1, kind="stable")[:, :most]
+    value = np.take_along_axis(listed, best, axis=1)
+    row, place = np.nonzero(value > 0)
+    resource = rows[row]
+    return ResourceLists(resource, head[best[row, place]], np.minimum(value[row, place], posts[resource]))
 
 
 def fill_posts(public: PublicPosts, lists: ResourceLists) -> tuple[Whole, Whole]:

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.common.arguments import require_whole
+from discreet.common.arguments import require_choice, require_whole
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.numbers import Rational, as_fraction
@@ -38,7 +38,7 @@ ROUNDS = 50
 """The most rounds of Lloyd's algorithm; it usually converges in a third of them."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class TagSuppression:
     """Leave out a share of each user's triples, chosen by clusters of tags.
 
@@ -111,31 +111,17 @@ class TagSuppression:
         if not 0 <= sigma <= 1:
             raise UsageError(f"sigma = {self.sigma} must be from 0 to 1.", remedy="It is the share that is kept.")
         require_whole(self.clusters, "clusters", least=1)
-        if self.rule not in get_args(Rule):
-            raise UsageError(f"rule must be {' or '.join(map(repr, get_args(Rule)))}, got {self.rule!r}.")
+        require_choice(self.rule, "rule", get_args(Rule))
         return 1 - sigma
 
 
 @dataclass
-class SuppressedTags:
-    """FolkRank on the triples that a suppression of tags has left.
-
-    Parameters
-    ----------
-    sigma, clusters, rule
-        As in ``TagSuppression``.
-    """
-
-    name: ClassVar[str] = "tag-suppression"
-
-    sigma: Rational = TagSuppression.sigma
-    clusters: int = TagSuppression.clusters
-    rule: Rule = TagSuppression.rule
+class SuppressedTags(TagSuppression):
+    """FolkRank on the triples that a suppression of tags has left; the settings are those of ``TagSuppression``."""
 
     def fit(self, data: TagAssignments) -> Self:
         """Suppress, then learn from what is left."""
-        left = TagSuppression(sigma=self.sigma, clusters=self.clusters, rule=self.rule).suppress(data)
-        self.model_ = FolkRank().fit(left)
+        self.model_ = FolkRank().fit(self.suppress(data))
         return self
 
     def recommend(self, queries: Iterable[tuple[Any, Any]], n: int = 10) -> pl.DataFrame:

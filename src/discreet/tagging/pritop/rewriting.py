@@ -77,8 +77,8 @@ def revise(
     """Lengthen or shorten the list of every user in one topic, equations 4.3.7 and 4.3.8.
 
     The entries of user ``u`` are ``tags[starts[u]:starts[u + 1]]``. By Pr(t|z) in this topic, ``probability``, the
-    least probable go first. What can be added is in ``ranking``, most probable first: a list gets what it does not have yet,
-    and ends early where nothing is left to add.
+    least probable go first. What can be added is in ``ranking``, most probable first: a list gets what it does not
+    have yet, and ends early where nothing is left to add.
     """
     from discreet.tagging.pritop.kernels import revised_lists
 
