@@ -30,12 +30,7 @@ NONE = np.zeros(1, dtype=np.int64)
 class Scored:
     """A mechanism for a statistic of the sums over all rows, which has bounds of its own: the largest of them, scores.
 
-    Parameters
-    ----------
-    loss, draw
-        Of the mechanism: what it spends, and its release or choice.
-    statistic
-        From the sums to what the mechanism is given.
+    ``draw`` is the release or the choice of the mechanism, of what ``statistic`` makes of the sums.
     """
 
     loss: Loss

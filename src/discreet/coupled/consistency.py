@@ -31,21 +31,11 @@ MOST_SYNTHETIC = 10**8
 def onto_simplex(values: NDArray[np.floating] | NDArray[np.integer], total: float) -> Floats:
     """The nearest counts that are not negative and add up to the total.
 
-    Parameters
-    ----------
-    values
-        Noisy counts, of any shape.
-    total
-        What they must add up to; from 0.
-
     Notes
     -----
     The set of such counts is convex and holds the true ones, so the nearest point of it is never further from them than
-    the noisy counts were. It is max(v − c, 0) for one c, found by sorting.
-
-    References
-    ----------
-    J. Duchi, S. Shalev-Shwartz, Y. Singer, T. Chandra: Efficient projections onto the ℓ1-ball. ICML 2008.
+    the noisy counts were. It is max(v − c, 0) for one c, found by sorting (J. Duchi, S. Shalev-Shwartz, Y. Singer, T.
+    Chandra: Efficient projections onto the ℓ1-ball. ICML 2008).
 
     Examples
     --------
@@ -66,12 +56,7 @@ def onto_simplex(values: NDArray[np.floating] | NDArray[np.integer], total: floa
 def iterative_proportional_fit(table: Floats, rows: Floats, columns: Floats, *, rounds: int = 50) -> Floats:
     """Iterative proportional fitting: a table scaled, rows and columns in turn, until its sums are the given ones.
 
-    Parameters
-    ----------
-    table
-        Counts, not negative; cells that are 0 stay nearly 0.
-    rows, columns
-        Sums above 0, with the same total.
+    Cells that are 0 stay nearly 0. The given sums are above 0, with the same total.
 
     Examples
     --------

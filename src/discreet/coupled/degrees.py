@@ -194,14 +194,8 @@ def _kept(
     degree: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda score: score,
     negative: bool = False,
 ) -> csr_array:
-    """Degrees of all pairs with a score of at least ``floor``, block by block, and 1 on the diagonal.
-
-    Parameters
-    ----------
-    degree
-        From the score to the degree.
-    negative
-        Whether scores of −floor or less count as well.
+    """Degrees of all pairs with a score of at least ``floor`` (or at most −floor, where negative ones count), block by
+    block, and 1 on the diagonal.
     """
     from scipy.sparse import coo_array, eye_array
 

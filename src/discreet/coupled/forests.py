@@ -112,16 +112,8 @@ class ForestPlan:
 class Forest:
     """What was measured, and the model that follows.
 
-    Parameters
-    ----------
-    shape
-        Codes of each attribute.
-    total
-        Number of rows.
-    tables
-        Noisy tables by the places of their attributes: of single attributes and of pairs.
-    edges
-        The pairs of the forest, in the order they were chosen.
+    Tables are those of single attributes and of pairs, by the places of their attributes; edges are the pairs of the
+    forest, in the order they were chosen.
     """
 
     shape: tuple[int, ...]

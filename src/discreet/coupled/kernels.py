@@ -177,14 +177,10 @@ def bend(
     grid: int,
     all_or_nothing: bool,
 ) -> None:
-    """Multiply each cell by exp(step × weight) and bring the sum back to ``total``, in place.
+    """Multiply each cell by exp(step × weight) and bring the sum back to ``total``, in place. Weights are in grid
+    steps.
 
-    Parameters
-    ----------
-    weights
-        In grid steps, from 0 to ``grid``.
-    all_or_nothing
-        Whether there are no weights in between, so that one exponential does for all cells.
+    Where there are no weights in between (``all_or_nothing``), one exponential does for all cells.
     """
     after = 0.0
     # Only ratios of cells matter. Falling ones cannot overflow: a rise of the chosen cells is a fall of the others.

@@ -51,22 +51,9 @@ class _Measurement:
 class LearnedHistogram:
     """Records in each cell: uniform at first, then proportional to exp(Σ λᵢ·fᵢ) over the measured queries fᵢ.
 
-    Parameters
-    ----------
-    n_rows, n_cells
-        Public.
-    noise
-        Standard deviation of the noise on a measured answer, in records.
-    passes
-        How often all measurements are gone through after each new one.
+    The estimate is nowhere negative, and its sum is the number of rows. ``noise`` is the standard deviation of a
+    measured answer, in records; all measurements are gone through ``passes`` times after each new one.
 
-    Attributes
-    ----------
-    estimate : float64 array
-        Nowhere negative; its sum is the number of rows.
-
-    Notes
-    -----
     The fit is the most likely histogram if noise is Gaussian with deviation s and, before any measurement, errors of
     the uniform estimate have deviation e: λᵢ = (mᵢ − fᵢ(x))/(κs²), κ = 1/(4e²), in shares of all rows. It is found
     coordinate by coordinate; a query in [0, 1] has a variance of at most ¼, so a step of (mᵢ − fᵢ(x) − κs²λᵢ)/(¼ + κs²)

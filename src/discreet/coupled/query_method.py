@@ -32,16 +32,8 @@ KIND = "query-answers"
 
 @dataclass(frozen=True)
 class QuerySetting:
-    """The public side of a request.
-
-    Parameters
-    ----------
-    n_rows
-        Number of rows of the table; public under the relation "replace".
-    workload
-        The queries.
-    coupling
-        Which rows depend on each other; None protects single rows.
+    """The public side of a request: the number of rows (public under the relation "replace"), the queries, and which
+    rows depend on each other; without a coupling single rows are protected.
     """
 
     n_rows: int
@@ -244,14 +236,9 @@ def answer_parts(
 ) -> Parts:
     """The parts of a release of answers.
 
-    Parameters
-    ----------
-    answers
-        One answer for each query, in records; those of the histogram by default.
-    source
-        Where each answer comes from ("estimate", "measured" …): one word for all, or one for each query.
-    histogram
-        The estimate behind the answers, over all cells: not negative, its sum the number of rows.
+    Answers are in records, one for each query; those of the histogram by default. ``source`` says where they come from
+    ("estimate", "measured" …): one word for all, or one for each query. A histogram over all cells is not negative, its
+    sum the number of rows.
     """
     if answers is None:
         assert histogram is not None

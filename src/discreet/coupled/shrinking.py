@@ -81,16 +81,8 @@ def kept_share(
 ) -> Floats:
     """How much of the difference between noisy counts and a model to keep: 1 − (variance of the noise)/(mean square).
 
-    Parameters
-    ----------
-    mean_square
-        Mean of the squared differences.
-    variance
-        Of the noise.
-    pooled
-        How many differences the mean is over.
-    caution
-        See ``TABLE_CAUTION``; 0 for the estimator of James and Stein.
+    The mean is over ``pooled`` differences; ``caution`` is 0 for the estimator of James and Stein (see
+    ``TABLE_CAUTION``).
 
     Examples
     --------
@@ -103,17 +95,7 @@ def kept_share(
 
 
 def shrink_table(noisy: Floats, center: Floats, variance: float, total: float, *, law: Law) -> Floats:
-    """A small noisy table, shrunk as a whole to what is expected, then without negative counts.
-
-    Parameters
-    ----------
-    noisy, center
-        Noisy counts and what they are expected to be, of the same shape.
-    variance
-        Of the noise on each count.
-    total
-        What the counts add up to; public.
-    """
+    """A small noisy table, shrunk as a whole to what is expected, then without negative counts; its total is public."""
     # The total is known, so its share of the noise can be taken out of every count.
     settled = noisy + (total - float(noisy.sum())) / noisy.size
     difference = settled - center
@@ -125,22 +107,10 @@ def shrink_table(noisy: Floats, center: Floats, variance: float, total: float, *
 def shrink_cells(noisy: NDArray[np.int64], model: Floats, variance: float, total: float, *, law: Law) -> Floats:
     """Noisy counts of all cells, each moved to a model as far as cells of which it expects about as much suggest.
 
-    Where the model is right, noisy counts differ from it by noise alone, and the model is kept. Where it is far off,
-    or misses a few crowded cells, counts that stand out of the noise are kept and the rest follow the model.
-
-    Parameters
-    ----------
-    noisy, model
-        Flat counts of all cells.
-    variance
-        Of the noise on each cell.
-    total
-        Number of rows; public.
-
-    Notes
-    -----
-    What is found beyond the model must be missing elsewhere: it is taken from the cells that follow the model, in
-    proportion to what it expects of them.
+    Where the model is right, noisy counts differ from it by noise alone, and the model is kept. Where it is far off, or
+    misses a few crowded cells, counts that stand out of the noise are kept and the rest follow the model. What is found
+    beyond the model must be missing elsewhere: it is taken from the cells that follow the model, in proportion to what
+    it expects of them.
     """
     deviation = math.sqrt(variance)
     if deviation < SLIGHT_NOISE:
@@ -169,15 +139,7 @@ def shrink_cells(noisy: NDArray[np.int64], model: Floats, variance: float, total
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of noisy differences.
-
-    Parameters
-    ----------
-    differences
-        Their expected true values.
-    share
-        How much of a little more would have been kept, from 0 to 1: small where noise drowns everything.
-    """
+    """Expected true differences, and how much of a little more would have been kept (small where noise drowns all)."""
 
     differences: Floats
     share: Floats
@@ -190,11 +152,6 @@ def law_of(budget: Budget) -> Law:
 
 def noise_height(deviation: float, cells: int, *, law: Law) -> float:
     """A bound that the largest noise on ``cells`` cells seldom exceeds (about once in 15 times or less).
-
-    Parameters
-    ----------
-    deviation
-        Standard deviation of the noise on each cell.
 
     Examples
     --------
@@ -210,23 +167,10 @@ def expected_differences(
 ) -> Kept:
     """Noisy differences from what was expected, each replaced by its expectation given what all of them are like.
 
-    Parameters
-    ----------
-    noisy
-        True differences with noise; none further than ``FAR`` deviations from 0.
-    deviation
-        Standard deviation of the noise.
-    lowest, highest
-        What true differences can be: from at most 0 to at least 0.
-    cells
-        How many differences the table has, of which these may be a part.
-    law
-        Of the noise.
-
-    Notes
-    -----
-    A learned law is trusted as far as it explains the noisy values better than noise alone does; otherwise a rare
-    surprise is all that is expected. So a single large noise does not pass for a discovery.
+    None is further than ``FAR`` deviations from 0; they may be a part of the differences of a table with ``cells`` of
+    them. True differences are from ``lowest``, at most 0, to ``highest``, at least 0. A learned law is trusted as far
+    as it explains the noisy values better than noise alone does; otherwise a rare surprise is all that is expected. So
+    a single large noise does not pass for a discovery.
 
     Examples
     --------
@@ -255,16 +199,8 @@ def expected_differences(
 class _Sizes:
     """Ranges of true differences; within a range all are alike.
 
-    Parameters
-    ----------
-    points
-        Values that stand for all.
-    spread
-        Points by ranges: the law within each range.
-    zero
-        The range that is no difference at all.
-    ends
-        The upper ends of the ranges above it.
+    ``spread`` is points by ranges: the law within each range. ``zero`` is the range that is no difference at all, and
+    ``ends`` are the upper ends of the ranges above it.
     """
 
     points: Floats

@@ -230,8 +230,8 @@ class ResourceLists(NamedTuple):
 def resource_lists(counts: Whole, rows: Whole, head: Whole, *, least: Whole, most: int, posts: Whole) -> ResourceLists:
     """From noisy counts of resources × head those that are large enough, for each resource the ``most`` largest.
 
-    ``least`` says from which count on each tag of the head is listed. How many posts each resource has is public: no tag
-    can be in more of them.
+    ``least`` says from which count on each tag of the head is listed. How many posts each resource has is public: no
+    tag can be in more of them.
     """
     listed = np.where(counts >= least, counts, 0)
     best = np.argsort(-listed, axis=1, kind="stable")[:, :most]

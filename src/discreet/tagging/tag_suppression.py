@@ -161,12 +161,8 @@ def tag_clusters(data: TagAssignments, clusters: int) -> NDArray[np.int64]:
 
     A tag is the vector of how many users gave it to each resource; tags are alike by the cosine of their vectors.
     Nothing is random: the first center is the tag that is used most, and each further one the tag with the largest
-    product of uses and distance from its nearest center.
-
-    Parameters
-    ----------
-    clusters
-        How many there are, if there are as many tags.
+    product of uses and distance from its nearest center (I. S. Dhillon, D. S. Modha: Concept decompositions for large
+    sparse text data using clustering. Machine Learning 42, 2001: Lloyd's algorithm with cosines).
 
     Examples
     --------

@@ -250,22 +250,9 @@ def printed_update(
 ) -> NDArray[np.float64]:
     """Equation 5.4.4 as it is printed: the touched cells times exp(−η·δ·y), then all scaled to sum to 1.
 
-    Parameters
-    ----------
-    histogram
-        x_{t−1}, shares of the cells.
-    touched
-        The cells that hold a responding row or one coupled with it.
-    answer
-        Q(x_{t−1}); y is this where the estimate is too large, and 1 − Q(x_{t−1}) where it is too small.
-    too_large
-        Whether d̂ > 0.
-    step
-        η·δ.
-
-    Notes
-    -----
-    The factor is below 1 in both cases: an estimate that is too small becomes smaller.
+    Touched are the cells that hold a responding row or one coupled with it; the step is η·δ; y is ``answer`` =
+    Q(x_{t−1}) where the estimate is too large (d̂ > 0), and 1 − Q(x_{t−1}) where it is too small. The factor is below 1
+    in both cases: an estimate that is too small becomes smaller.
 
     Examples
     --------
@@ -297,21 +284,9 @@ def corrected_update(
 class CIMAccount:
     """What a run claims to have spent, and what its rounds add up to.
 
-    Attributes
-    ----------
-    claimed
-        ε.
-    per_round
-        ε₀, the budget that sets the noise of one round.
-    most_updates
-        u_max as published.
-    rounds, updates
-        Queries, and those that changed the estimate.
-
-    Notes
-    -----
-    Every round compares a noisy answer with the estimate and shows what came of it, so every round spends: ε₀ if its
-    noise were for a true sensitivity. The thesis counts rounds with an update only, and no more than u_max of them.
+    ε₀ (``per_round``) sets the noise of one round; u_max (``most_updates``) is as published. Every round compares a
+    noisy answer with the estimate and shows what came of it, so every round spends: ε₀ if its noise were for a true
+    sensitivity. The thesis counts rounds with an update only, and no more than u_max of them.
     """
 
     claimed: float

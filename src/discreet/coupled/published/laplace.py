@@ -154,22 +154,13 @@ class LMCS(QueryMethod):
 
 @dataclass(frozen=True, eq=False)
 class CoupledCells:
-    """What the published mechanisms look up in the rows: all of it secret, none of it paid for.
+    """The coupling seen from the occupied cells, so that ten thousand queries need not go through the rows.
 
-    Weights are those of one query on the occupied cells; a row responds where its weight is not 0.
-
-    Parameters
-    ----------
-    cells, counts
-        The cells that hold rows, and how many.
-    influence
-        |δ| of each coupled row with the rows of each occupied cell, added up; rows in falling order of their sums.
-    cell_of_row
-        Place among the occupied cells of each coupled row.
-    linked
-        Which occupied cells hold rows that are coupled with each other.
-    degree_sum, degree_count
-        |δ| over all couplings of the rows of each occupied cell, each row with itself among them, and their number.
+    What the published mechanisms look up in the rows: all of it secret, none of it paid for. Weights are those of one
+    query on the occupied cells; a row responds where its weight is not 0. ``influence`` is |δ| of each coupled row with
+    the rows of each cell, added up, rows in falling order of their sums; ``linked`` says which cells hold rows that are
+    coupled with each other; ``degree_sum`` and ``degree_count`` are |δ| over all couplings of the rows of a cell, each
+    row with itself among them, and their number.
     """
 
     cells: NDArray[np.int64]

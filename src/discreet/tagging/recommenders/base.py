@@ -225,15 +225,9 @@ def _ranked(
 class OwnTriples:
     """What the people who ask have tagged themselves, known on their side only.
 
-    Attributes
-    ----------
-    starts
-        The triples of query ``q`` are those from ``starts[q]`` to ``starts[q + 1]``.
-    resource, tag
-        Codes of each triple. From ``len(resources_)`` and ``len(tags_)`` on, they stand for resources and tags that
-        the model has never seen.
-    n_resources, n_tags
-        How many resources and tags there are, those of the model and the new ones together.
+    The triples of query ``q`` are those from ``starts[q]`` to ``starts[q + 1]``. Codes from ``len(resources_)`` and
+    ``len(tags_)`` on stand for resources and tags that the model has never seen; both kinds are counted in
+    ``n_resources`` and ``n_tags``.
     """
 
     starts: NDArray[np.int64]
@@ -292,15 +286,7 @@ class ExtendedIds:
 def own_triples(
     own: TagAssignments, tags: IdMap, resources: IdMap, askers: list[Any], asked: list[Any]
 ) -> tuple[list[Any], Codes, OwnTriples]:
-    """All tags, codes of the resources that are asked about, and each query's triples, with room for what is new.
-
-    Parameters
-    ----------
-    tags, resources
-        What the model knows.
-    askers, asked
-        User and resource of each query.
-    """
+    """All tags, codes of the resources that are asked about, and each query's triples, with room for what is new."""
     words, things = ExtendedIds.of(tags, own.tags), ExtendedIds.of(resources, own.resources)
     asker = recognized(own.users, askers)
     first, last = own.user_starts[asker], own.user_starts[asker + 1]

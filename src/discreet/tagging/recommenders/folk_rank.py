@@ -16,7 +16,7 @@ from discreet.tagging.recommenders.base import OwnTriples, TagRecommender
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Changes", "FolkRank", "Nodes", "Weight", "folk_graph"]
+__all__ = ["FolkRank", "folk_graph"]
 
 
 Floats = NDArray[np.floating]
@@ -102,153 +102,76 @@ class FolkRank(TagRecommender):
         self._data = data
 
     def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
-        nodes = Nodes.of(self._data, own)
-        scores = np.empty((users.size, nodes.n_tags), dtype=Weight)
+        n_tags = self._data.n_tags if own is None else own.n_tags
+        scores = np.empty((users.size, n_tags), dtype=Weight)
         for begin in range(0, users.size, QUERIES_AT_ONCE):
             end = min(begin + QUERIES_AT_ONCE, users.size)
             some = None if own is None else own.part(begin, end)
-            asking, asked = users[begin:end], resources[begin:end]
-            weights = self._spread(
-                self._preference(nodes, asking, asked, some), Changes.of(self._data, nodes, asking, some)
-            )
-            scores[begin:end] = weights[nodes.tags].T
+            weights = self._spread(users[begin:end], resources[begin:end], some)
+            scores[begin:end] = weights[weights.shape[0] - n_tags :].T
         return scores
 
-    def _preference(self, nodes: Nodes, users: Codes, resources: Codes, own: OwnTriples | None) -> Floats:
+    def _spread(self, users: Codes, resources: Codes, own: OwnTriples | None) -> Floats:
+        """Weights of all nodes after the last iteration; one column a query.
+
+        Users come first, then one place for a stranger (each query has a column of its own), resources, tags.
+        """
+        data = self._data
+        n_resources, n_tags = (data.n_resources, data.n_tags) if own is None else (own.n_resources, own.n_tags)
+        resource_node, tag_node = data.n_users + 1, data.n_users + 1 + n_resources
+        known = np.r_[
+            : data.n_users, resource_node : resource_node + data.n_resources, tag_node : tag_node + data.n_tags
+        ]
+        degree = np.zeros((tag_node + n_tags, 1), dtype=Weight)
+        degree[known, 0] = self._degree
+        asking, changes = users.astype(np.int64), None
+        if own is not None and own.tag.size:
+            asking[(users < 0) & (np.diff(own.starts) > 0)] = data.n_users
+            changes = self._changes(users, asking, own)
+            degree = degree + np.asarray(changes.sum(axis=1)).reshape(len(degree), users.size)
+        share = np.divide(Weight(1), degree, out=np.zeros_like(degree), where=degree > 0)
+        weights = preference = self._preference(asking, resources, len(degree))
+        for _ in range(self.iterations):
+            sent = weights * share
+            weights = Weight(1 - self.damping) * preference
+            weights[known] += Weight(self.damping) * (self.graph_ @ sent[known])
+            if changes is not None:
+                weights += Weight(self.damping) * (changes @ sent.ravel()).reshape(sent.shape)
+        return weights
+
+    def _preference(self, asking: Integers, resources: Codes, size: int) -> Floats:
         """Where weight comes from; one column a query."""
-        asking = nodes.asking(users, own)
         lost = (asking < 0) & (resources < 0)
-        preference = np.zeros((nodes.size, users.size), dtype=Weight)
+        preference = np.zeros((size, asking.size), dtype=Weight)
         preference[:] = np.where(lost, 1.0, 0.0 if self.differential else 1.0)
         known, asked = np.flatnonzero(asking >= 0), np.flatnonzero(resources >= 0)
         # Counted among what was learned: what others who ask bring along is none of this query's business.
         # A release without triples has no users and no resources; the triples of the person who asks still count.
-        preference[asking[known], known] += max(nodes.n_users, 1)
-        preference[nodes.resource(resources[asked]), asked] += max(nodes.n_known_resources, 1)
+        preference[asking[known], known] += max(self._data.n_users, 1)
+        preference[self._data.n_users + 1 + resources[asked], asked] += max(self._data.n_resources, 1)
         return preference
 
-    def _spread(self, preference: Floats, changes: Changes | None) -> Floats:
-        """Weights of all nodes after the last iteration; one column a query."""
-        n_known = self._degree.size
-        degree = np.zeros(preference.shape[0], dtype=Weight)
-        degree[:n_known] = self._degree
-        share = np.divide(Weight(1), degree, out=np.zeros_like(degree), where=degree > 0)[:, None]
-        weights, returned = preference, Weight(1 - self.damping) * preference
-        for _ in range(self.iterations):
-            sent = weights * share
-            if changes is not None:
-                changes.correct(sent, weights, degree)
-            moved = returned.copy()
-            moved[:n_known] += Weight(self.damping) * (self.graph_ @ sent[:n_known])
-            if changes is not None:
-                changes.move(sent, moved, self.damping)
-            weights = moved
-        return weights
+    def _changes(self, users: Codes, asking: Integers, own: OwnTriples) -> csr_array:
+        """How the graph of each query differs from the common one: the user's own triples for those of the release.
 
+        A node of a query is numbered ``node · queries + query``.
+        """
+        from scipy.sparse import coo_array
 
-@dataclass(frozen=True)
-class Nodes:
-    """Where users, resources and tags stand: the known ones first, then a place for a stranger and what is new.
-
-    One place for strangers is enough: each query has a column of its own.
-    """
-
-    n_users: int
-    n_known_resources: int
-    n_known_tags: int
-    n_resources: int
-    n_tags: int
-
-    @classmethod
-    def of(cls, data: TagAssignments, own: OwnTriples | None) -> Nodes:
-        more = (data.n_resources, data.n_tags) if own is None else (own.n_resources, own.n_tags)
-        return cls(data.n_users, data.n_resources, data.n_tags, *more)
-
-    @property
-    def n_known(self) -> int:
-        return self.n_users + self.n_known_resources + self.n_known_tags
-
-    @property
-    def size(self) -> int:
-        return self.n_users + 1 + self.n_resources + self.n_tags
-
-    @property
-    def tags(self) -> Integers:
-        """The node of each tag."""
-        return self.tag(np.arange(self.n_tags))
-
-    def asking(self, users: Codes, own: OwnTriples | None) -> Integers:
-        """The node of each query's user; −1 for one of whom nothing is known."""
-        nodes = users.astype(np.int64)
-        if own is not None:
-            nodes[(users < 0) & (np.diff(own.starts) > 0)] = self.n_known
-        return nodes
-
-    def resource(self, codes: NDArray[np.integer]) -> Integers:
-        known = self.n_users + codes.astype(np.int64)
-        return np.where(codes < self.n_known_resources, known, self.n_known + 1 + codes - self.n_known_resources)
-
-    def tag(self, codes: NDArray[np.integer]) -> Integers:
-        known = self.n_users + self.n_known_resources + codes.astype(np.int64)
-        new = self.n_known + 1 + self.n_resources - self.n_known_resources + codes - self.n_known_tags
-        return np.where(codes < self.n_known_tags, known, new)
-
-
-@dataclass(frozen=True)
-class Changes:
-    """How the graph of each query differs from the common one: the user's own triples for those of the release.
-
-    Attributes
-    ----------
-    out_of, weight
-        What is added to the edges out of a node; a node of a query is numbered ``node · queries + query``. Ordered by
-        the node that an edge leads to.
-    begins, targets
-        Where the edges to each such node begin, and which node it is.
-    degree
-        By how much the degree of each target changes.
-    """
-
-    out_of: Integers
-    weight: Floats
-    begins: Integers
-    targets: Integers
-    degree: Floats
-
-    @classmethod
-    def of(cls, data: TagAssignments, nodes: Nodes, users: Codes, own: OwnTriples | None) -> Changes | None:
-        """None where nothing changes."""
-        if own is None or not own.tag.size:
-            return None
-        query, asking = own.query, nodes.asking(users, own)
-        added = (query, asking[query], nodes.resource(own.resource), nodes.tag(own.tag))
+        data = self._data
+        resource_node, tag_node = data.n_users + 1, data.n_users + 1 + own.n_resources
         query, place = _released(data, users, own)
-        removed = (query, users[query], nodes.resource(data.resource[place]), nodes.tag(data.tag[place]))
-        query, user, resource, tag = (np.concatenate(both) for both in zip(added, removed, strict=True))
-        sign = np.repeat([1.0, -1.0], [added[0].size, removed[0].size])
+        user = np.concatenate([asking[own.query], users[query]])
+        resource = resource_node + np.concatenate([own.resource, data.resource[place]])
+        tag = tag_node + np.concatenate([own.tag, data.tag[place]])
+        weight = np.repeat(np.array([1, -1], dtype=Weight), [own.tag.size, place.size])
+        query = np.concatenate([own.query, query])
         ends = [(user, resource), (user, tag), (resource, tag)]
         into = np.concatenate([end for pair in ends for end in pair]) * users.size + np.tile(query, 6)
-        out_of = np.concatenate([end for pair in ends for end in pair[::-1]])
-        keys, inverse = np.unique(into * nodes.size + out_of, return_inverse=True)
-        weight = np.bincount(inverse, weights=np.tile(sign, 6), minlength=keys.size).astype(Weight)
-        # What a user's own triples and the release have in common is no change.
-        keys, weight = keys[weight != 0], weight[weight != 0]
-        if not keys.size:
-            return None
-        into, out_of = np.divmod(keys, nodes.size)
-        targets, begins = np.unique(into, return_index=True)
-        return cls(out_of * users.size + into % users.size, weight, begins, targets, np.add.reduceat(weight, begins))
-
-    def correct(self, sent: Floats, weights: Floats, degree: Floats) -> None:
-        """What nodes with another degree send along a unit of weight."""
-        changed = degree[self.targets // sent.shape[1]] + self.degree
-        held = weights.reshape(-1)[self.targets]
-        sent.reshape(-1)[self.targets] = np.divide(held, changed, out=np.zeros_like(held), where=changed > 0)
-
-    def move(self, sent: Floats, moved: Floats, damping: float) -> None:
-        """Weight along the edges that are new, less that along those which are gone."""
-        along = np.add.reduceat(self.weight * sent.reshape(-1)[self.out_of], self.begins)
-        moved.reshape(-1)[self.targets] += damping * along
+        out_of = np.concatenate([end for pair in ends for end in pair[::-1]]) * users.size + np.tile(query, 6)
+        size = (tag_node + own.n_tags) * users.size
+        # What a user's own triples and the release have in common adds up to 0.
+        return coo_array((np.tile(weight, 6), (into, out_of)), shape=(size, size)).tocsr()
 
 
 def _released(data: TagAssignments, users: Codes, own: OwnTriples) -> tuple[Integers, Integers]:

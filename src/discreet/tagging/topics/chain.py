@@ -46,26 +46,11 @@ def shards_for(triples: int) -> int:
 
 
 class TopicChain:
-    """Topics of all triples, and the counts that follow from them.
+    """Topics of all triples, and the counts that follow from them; the settings are those of ``TopicModel``.
 
-    Parameters
-    ----------
-    data
-        The triples; resources are documents, and each triple is one occurrence of its tag.
-    topics, alpha, beta, shards
-        As in ``TopicModel``.
-    seed
-        Random numbers are a function of the seed, the number of the sweep and the block: nothing else is remembered.
-    assignments
-        Topic of each triple, in the order of the data; None for random ones.
-    sweeps
-        How many sweeps led to the assignments.
-
-    Attributes
-    ----------
-    topic_counts : int64 array
-        How many triples have each topic.
-    sweeps : int
+    Resources are documents, and each triple is one occurrence of its tag. Random numbers are a function of the seed,
+    the number of the sweep and the block: nothing else is remembered. ``assignments`` are the topic of each triple, in
+    the order of the data, that ``sweeps`` led to; None for random ones.
     """
 
     def __init__(

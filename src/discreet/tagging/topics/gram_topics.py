@@ -32,18 +32,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """A topic model of a list of tags.
-
-    Attributes
-    ----------
-    tag_given_topic : topics × tags
-        Pr(t | z): rows sum to one.
-    topic_given_tag : tags × topics
-        Pr(z | t): rows sum to one; uniform for a tag that nothing is known about.
-    share : topics
-        Pr(z): how much of everything is about a topic.
-    known : tags
-        The tags that something is known about.
+    """A topic model of a list of tags: Pr(t | z), topics × tags; Pr(z | t), tags × topics; Pr(z); and the tags that
+    something is known about. Rows sum to one; Pr(z | t) is uniform for a tag that nothing is known about.
     """
 
     tag_given_topic: Floats

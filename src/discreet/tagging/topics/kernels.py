@@ -101,23 +101,13 @@ def sweep_block(
 
         (n_tk + beta) · w_k,   w_k = (n_rk + alpha) / (n_k + V beta).
 
-    Triples come resource by resource, so that w stands ready and only two of its numbers change with each. What is
-    left is the sum over the topics that the tag occurs in, which are few, and beta times the sum of w, which is kept.
+    Triples come resource by resource (the i-th from ``starts[i]`` to ``starts[i + 1]``), so that w stands ready and
+    only two of its numbers change with each. What is left is the sum over the topics that the tag occurs in, which are
+    few, and beta times the sum of w, which is kept.
 
-    Codes and topics have no sign: an index that could be negative costs a comparison each time.
-
-    Parameters
-    ----------
-    resources, starts
-        The resources of the block; triples of the i-th stand from ``starts[i]`` to ``starts[i + 1]``.
-    tag, topic
-        Of all triples, in this order; topics are rewritten.
-    resource_counts, topic_counts
-        n_rk, with columns up to a multiple of the lanes; n_k. Both are rewritten.
-    list_starts, list_sizes, list_topics, list_counts
-        For each tag its topics, rising, and n_tk beside them. They are rewritten.
-    stream
-        Where the random numbers of this block begin.
+    ``topic``, the counts (those of resources with columns up to a multiple of the lanes) and the list of each tag (its
+    topics, rising, and n_tk beside them) are rewritten. Codes and topics have no sign: an index that could be negative
+    costs a comparison each time.
     """
     mass = beta * list_sizes.size
     inverse = np.zeros(resource_counts.shape[1])

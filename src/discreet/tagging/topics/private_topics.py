@@ -200,16 +200,10 @@ def topics_of_release(release: Release) -> Topics:
 
 @dataclass(frozen=True, eq=False)
 class UserTags:
-    """Which tags each user uses, each once, and what one of them weighs.
+    """Which tags each user uses, each once, sorted by user, then tag, and what one of them weighs.
 
-    Attributes
-    ----------
-    user, tag
-        Codes, sorted by user, then tag.
-    weight
-        Grid steps: those of one user have a length of at most 2^bits, in the norm ``order``.
-    people
-        A word for each user that follows from the id alone.
+    The weights of one user, in grid steps, have a length of at most 2^bits in the norm ``order``. ``people`` has a word
+    for each user that follows from the id alone.
     """
 
     user: NDArray[np.int64]
@@ -242,17 +236,10 @@ class UserTags:
 def assignments_after(
     users: UserTags, tables: Sequence[Floats], keys: Sequence[Key], n_topics: int, alpha: float, *, drawn: bool
 ) -> Floats:
-    """Each user's assignments after these released tables, topics × records.
+    """Each user's assignments after these released tables, topics × records: drawn ones or expected ones.
 
-    They are computed again from the first table on: they are a function of the user's records, of the keys and of what
-    was released, whichever part of the users they are computed for.
-
-    Parameters
-    ----------
-    keys
-        One for the start, and one for each table.
-    drawn
-        Whether assignments are drawn; otherwise they are expected ones.
+    They are computed again from the first table on: they are a function of the user's records, of the keys (one for the
+    start, and one for each table) and of what was released, whichever part of the users they are computed for.
     """
     share = blind_assignments(users, n_topics, keys[0])
     for table, key in zip(tables, keys[1:], strict=True):
@@ -271,14 +258,8 @@ def blind_assignments(users: UserTags, n_topics: int, key: Key) -> Floats:
 def expected_assignments(users: UserTags, share: Floats, table: Floats, alpha: float) -> Floats:
     """Pr(z | t, u) for each user's tag, by a few rounds between a user's mixture and the topics of the user's tags.
 
-    Parameters
-    ----------
-    share
-        The user's assignments of the last round, topics × records.
-    table
-        Released: positive weights, topics × tags.
-    alpha
-        Prior weight of a topic of a user.
+    ``share`` has the assignments of the last round, topics × records; the released table positive weights, topics ×
+    tags; ``alpha`` is the prior weight of a topic of a user.
     """
     given_topic = (table / table.sum(axis=1, keepdims=True))[:, users.tag]
     for _ in range(INNER_ROUNDS):
