@@ -69,7 +69,7 @@ def test_the_promise(bands: TagAssignments) -> None:
     assert plain.unit == Unit("record", "value")
     assert plain.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
     assert "it hides which tag you chose, not that you tagged it" in plain.describe()
-    shares = [one.loss for one in PTRT(epsilon=1, delta="1e-6")._parts]
+    shares = [PTRT(epsilon=1, delta="1e-6")._noise(name).loss for name in ("popularity", "link")]
     assert sum(share.mu_squared for share in shares if isinstance(share, GaussianLoss)) == mu_for(1, "1e-6") ** 2
     assert PTRT(epsilon=1).plan(bands).guarantee.loss == Pure(Fraction(1))
 
@@ -132,7 +132,7 @@ def test_lists_hold_the_largest_counts_from_the_least_on() -> None:
 def test_frequent_tags_need_less_evidence() -> None:
     method = PTRT(epsilon=1, delta="1e-6", false_tags="1/4")
     least = method._least_counts(300)
-    deviation = method._parts[1].deviation(NO_COUNTS)
+    deviation = method._noise("link").standard_deviation(NO_COUNTS)
     assert (np.diff(least) >= 0).all()
     passes = [NormalDist().cdf(-count / deviation) for count in least]
     assert 0.15 < sum(passes) <= 0.25  # whole counts are rounded up

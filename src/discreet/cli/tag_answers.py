@@ -36,15 +36,18 @@ def say_release(release: Release, place: Path, *, as_json: bool) -> None:
         parts = {name: list(part.shape) for name, part in release.parts.items()}
         answer_json(release_facts(release, place, parts=parts))
         return
-    if "assignments" in release.parts:
-        triples = release.table("assignments")
+    import polars as pl
+
+    tables = {name: part for name, part in release.parts.items() if isinstance(part, pl.DataFrame)}
+    if "assignments" in tables:
+        triples = tables["assignments"]
         parts = (
             counted(triples[name].n_unique(), what)
             for name, what in (("user_id", "user"), ("resource_id", "resource"), ("tag", "tag"))
         )
         answer_text(f"{counted(triples.height, 'triple')}: {', '.join(parts)}")
-    elif "tags" in release.parts and "count" in release.table("tags").columns:
-        best = release.table("tags").sort("count", descending=True).head(SHOWN)
+    elif "tags" in tables and "count" in tables["tags"].columns:
+        best = tables["tags"].sort("count", descending=True).head(SHOWN)
         answer_table("Most used tags, with noise", best.columns, best.rows(), numbers=["count"])
     answer_release(release, place)
 

@@ -49,14 +49,14 @@ class PublicLists:
         for name in ("vocabulary", "resources"):
             if getattr(self, name) is not None and getattr(self, f"{name}_public"):
                 raise UsageError(f"--{name} and --{name}-public exclude each other.")
-        before = len(data)
         if self.vocabulary is not None:
+            before = len(data)
             data = data.with_vocabulary(_listed(self.vocabulary, "tag"), outside=outside)
             _note_dropped(before - len(data), "tag", self.vocabulary)
         elif self.vocabulary_public:
             data = data.with_vocabulary("observed")
-        before = len(data)
         if self.resources is not None:
+            before = len(data)
             data = data.with_resources(_listed(self.resources, "resource"), outside=outside)
             _note_dropped(before - len(data), "resource", self.resources)
         elif self.resources_public:

@@ -140,9 +140,9 @@ class Budget:
             raise UsageError("a budget on μ pays for noise only.", remedy="Make it with selects=True.")
 
 
-def as_share(value: Rational, name: str) -> Fraction:
-    """A share that leaves something for the rest: above 0 and below 1."""
+def as_share(value: Rational, name: str, *, whole: bool = False) -> Fraction:
+    """A share that leaves something for the rest: above 0 and below 1; both included with ``whole``."""
     share = as_fraction(value, name)
-    if not 0 < share < 1:
+    if not (0 <= share <= 1 if whole else 0 < share < 1):
         raise UsageError(f"{name} must be between 0 and 1, got {value}.")
     return share

@@ -15,11 +15,11 @@ from discreet.common.arguments import require_choice, require_whole
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.budget import Budget
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Plan, Round, Rounds, Sums
 from discreet.privacy.numbers import Rational
+from discreet.privacy.units import Unit
 from discreet.tagging.sums import ASSIGNMENT, USER, LinkTable, best, popularity, tag_gram, unit_counts
-from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod
+from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod, id_columns
 
 __all__ = ["PTRJ"]
 
@@ -116,8 +116,8 @@ class PTRJ(TagMethod):
                 "which tags go together is a fact about users: one assignment changes all pairs of its user.",
                 remedy="Leave gram_share at 0, or protect users.",
             )
-        first, gram, links = self._shares
-        if first <= 0 or gram < 0 or (self._has_links and links <= 0):
+        shares = self._shares
+        if min(shares.values()) < 0 or "popularity" not in shares or (self._has_links and "link" not in shares):
             raise UsageError(
                 f"popularity_share = {self.popularity_share} and gram_share = {self.gram_share} leave one of the "
                 "releases without a budget.",
@@ -129,9 +129,8 @@ class PTRJ(TagMethod):
         return self.unit == "user"
 
     @property
-    def _budget(self) -> Budget:
-        # One assignment moves two counts by 1: that takes less Laplace noise than normal noise, at every usual ε.
-        return Budget(self.epsilon, self.delta) if self._hides_users else Budget(self.epsilon, unit="record")
+    def _unit(self) -> Unit:
+        return USER if self._hides_users else ASSIGNMENT
 
     @property
     def _has_links(self) -> bool:
@@ -142,104 +141,84 @@ class PTRJ(TagMethod):
         return ("tags", "resources") if self._has_links else ("tags",)
 
     @property
-    def _shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Of popularity, Gram matrix and links; without links popularity takes what is left."""
+    def _shares(self) -> dict[str, Fraction]:
+        """Without links popularity takes what is left."""
         gram = Fraction(self.gram_share)
-        if not self._has_links:
-            return 1 - gram, gram, Fraction(0)
-        first = Fraction(self.popularity_share or 0)
-        return first, gram, 1 - first - gram
+        first = Fraction(self.popularity_share or 0) if self._has_links else 1 - gram
+        shares = {"popularity": first, "gram": gram, "link": 1 - first - gram}
+        return {name: share for name, share in shares.items() if share}
 
     # The release
 
     def _plan(self, public: TagAssignments) -> Plan:
-        budget, (first, gram_share, rest) = self._budget, self._shares
-        sums = self._popularity(public)
-        caps, expected = sums.caps, {"popularity_noise_sd": budget.part(first).deviation(sums)}
-        if gram_share:
-            gram = tag_gram(public, np.arange(min(self.head, public.n_tags)), budget.norm)
-            expected["gram_noise_sd"] = budget.part(gram_share).deviation(gram)
-            caps += gram.caps
-        if rest:
+        sums: dict[str, Sums] = {"popularity": self._popularity(public)}
+        more, lists = {}, "the public list of tags"
+        if "gram" in self._shares:
+            sums["gram"] = tag_gram(public, np.arange(min(self.head, public.n_tags)), self._norm)
+        if self._has_links:
             links = self._links(public, np.arange(min(self.resources, public.n_resources)))
-            expected["link_noise_sd"] = budget.part(rest).deviation(links.bounds)
-            expected["link_threshold"] = _least_link(budget.part(rest), links)
-            caps += links.bounds.caps
-        return Plan(
-            loss=budget.loss,
-            basis=f"noisy sums about tags, docs/proofs/tagging.md, Theorem {5 if self._hides_users else 6}",
-            subject=f"noisy sums about {public.n_tags:,} tags",
-            unit=USER if self._hides_users else ASSIGNMENT,
-            caps=caps,
-            not_covered=self._not_covered,
-            expected=expected,
-            public=public,
-        )
-
-    @property
-    def _not_covered(self) -> tuple[str, ...]:
+            sums["link"], more["link_threshold"] = links.bounds, self._least_link(links)
+            lists += " and that of resources"
         single = (
             "that a person takes part, and what many tags of one person tell together: this hides whether you gave one "
             "tag to one resource, not your tags as a whole",
         )
-        return (
-            "the public list of tags" + (" and that of resources" if self._has_links else ""),
-            *(() if self._hides_users else single),
-            "facts that would be true without this person's data",
+        return self._noisy_plan(
+            public,
+            sums,
+            f"noisy sums about tags, docs/proofs/tagging.md, Theorem {5 if self._hides_users else 6}",
+            f"noisy sums about {public.n_tags:,} tags",
+            (lists,) if self._hides_users else (lists, *single),
+            **more,
         )
 
     def _rounds(self, plan: Plan) -> Rounds:
         public: TagAssignments = plan.public
-        budget, (first, gram_share, rest) = self._budget, self._shares
         step = float(self._popularity(public).step)
-        counts = step * (yield Round(self._popularity, budget.part(first).for_sums())).astype(np.float64)
+        counts = step * (yield Round(self._popularity, self._noise("popularity"))).astype(np.float64)
         tags, popular = counts[: public.n_tags], counts[public.n_tags :]
-        parts: dict[str, Any] = {"tags": pl.DataFrame({"tag": public.tags.series, "count": tags})}
-        if gram_share:
-            head = best(tags, self.head)
-            noise = budget.part(gram_share).for_sums()
-            (matrix,) = yield Round(lambda data: tag_gram(data, head, budget.norm), noise)
-            parts |= {"head": pl.DataFrame({"tag": public.tags.take(head)}), "gram": matrix}
-        if rest:
+        parts: dict[str, Any] = {"tags": pl.DataFrame({**id_columns(public, tag=None), "count": tags})}
+        if "gram" in self._shares:
+            head, norm = best(tags, self.head), self._norm
+            (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
+            parts |= {"head": pl.DataFrame(id_columns(public, tag=head)), "gram": matrix}
+        if self._has_links:
             if self._hides_users:
-                parts["resources"] = pl.DataFrame({"resource_id": public.resources.series, "count": popular})
+                parts["resources"] = pl.DataFrame({**id_columns(public, resource=None), "count": popular})
             links = self._links(public, best(popular, self.resources))
-            parts["links"] = yield from self._noisy_links(links, budget.part(rest), public)
+            parts["links"] = yield from self._noisy_links(links, public)
         return parts
 
-    def _noisy_links(self, links: LinkTable, budget: Budget, public: TagAssignments) -> Any:
+    def _noisy_links(self, links: LinkTable, public: TagAssignments) -> Any:
         """The links above the threshold.
 
         All cells get noise, empty ones too. The bounds are those of the whole table, so its blocks spend their budget
         once, together.
         """
         step = float(links.bounds.step)
-        least = math.ceil(_least_link(budget, links) / step)
+        least, noise = math.ceil(self._least_link(links) / step), self._noise("link")
         found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
         for first, last in links.blocks():
-            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), budget.for_sums())
+            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), noise)
             kept = np.flatnonzero(noisy >= least)
             row, tag = np.divmod(kept, max(links.n_tags, 1))
             for column, values in zip(found, (links.resources[first + row], tag, noisy[kept]), strict=True):
                 column.append(values)
         resource, tag, value = (np.concatenate(column) for column in found)
-        return pl.DataFrame(
-            {"resource_id": public.resources.take(resource), "tag": public.tags.take(tag), "count": value * step}
-        )
+        return pl.DataFrame({**id_columns(public, resource=resource, tag=tag), "count": value * step})
 
     # Sums
 
     def _popularity(self, data: TagAssignments) -> BoundedSums:
         if not self._hides_users:
             return unit_counts(np.bincount(data.tag, minlength=data.n_tags), ASSIGNMENT)
-        return popularity(data, self._budget.norm, resources=self._has_links)
+        return popularity(data, self._norm, resources=self._has_links)
 
     def _links(self, public: TagAssignments, popular: NDArray[np.int64]) -> LinkTable:
         if not self._hides_users:
             return LinkTable(np.arange(public.n_resources), public.n_tags, None)
-        return LinkTable(popular, public.n_tags, self._budget.norm)
+        return LinkTable(popular, public.n_tags, self._norm)
 
-
-def _least_link(budget: Budget, links: LinkTable) -> float:
-    """The threshold, in units of the sums, that noise alone exceeds in FALSE_LINKS cells of a resource on average."""
-    return budget.interval(links.bounds, 1 - 2 * FALSE_LINKS / max(links.n_tags, 1))
+    def _least_link(self, links: LinkTable) -> float:
+        """The threshold that noise alone exceeds in FALSE_LINKS cells of a resource on average."""
+        return self._threshold("link", links.bounds, FALSE_LINKS / max(links.n_tags, 1))

@@ -114,10 +114,14 @@ class PTRS(TagMethod):
         if self.users is not None:
             require_whole(self.users, "users", most=MOST_USERS)
 
+    @property
+    def _shares(self) -> dict[str, Fraction]:
+        return SHARES
+
     def _plan(self, public: TagAssignments) -> Plan:
         if not public.n_tags or not public.n_resources:
             raise UsageError("a public list of tags or of resources is empty.", remedy="Give lists with entries.")
-        norm = self._budget.norm
+        norm = self._norm
         no_topics = topic_steps(np.ones((0, 1)), np.empty(0, dtype=np.int64), public.n_tags)
         sums = {
             "popularity": popularity(public, norm),
@@ -125,33 +129,25 @@ class PTRS(TagMethod):
             "resources": resource_topics(public, no_topics, norm),
             "sizes": size_counts(public),
         }
-        return Plan(
-            loss=self._budget.loss,
-            basis="synthetic assignments, docs/proofs/tagging.md, Theorem 8",
-            subject="assignments of synthetic people",
-            caps=tuple(cap for some in sums.values() for cap in some.caps),
-            not_covered=(
-                "the public lists of tags and resources",
-                "facts that would be true without this person's data",
-            ),
-            expected={
-                f"{name}_noise_sd": self._budget.part(SHARES[name]).deviation(some) for name, some in sums.items()
-            },
-            public=public,
+        return self._noisy_plan(
+            public,
+            sums,
+            "synthetic assignments, docs/proofs/tagging.md, Theorem 8",
+            "assignments of synthetic people",
+            ("the public lists of tags and resources",),
         )
 
     def _rounds(self, plan: Plan) -> Rounds:
         public: TagAssignments = plan.public
-        norm, noise = self._budget.norm, plan.expected
+        norm, noise = self._norm, plan.expected
 
         def noisy(name: str, statistics: Any) -> Any:
-            answer = yield Round(statistics, self._budget.part(SHARES[name]).for_sums())
+            answer = yield Round(statistics, self._noise(name))
             return answer.astype(np.float64) * float(statistics(public).step)
 
         tags = yield from noisy("popularity", lambda data: popularity(data, norm))
         head = best(tags, self.head)
-        gram = self._budget.part(SHARES["gram"]).for_sums()
-        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), gram)
+        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
         found = topics_of_gram(matrix, noise["gram_noise_sd"], most_topics=self.topics)
         topics = topic_steps(found.topic_given_tag, head, public.n_tags)
         by_topic = yield from noisy("resources", lambda data: resource_topics(data, topics, norm))

@@ -11,7 +11,8 @@ B. Ghazi, N. Golowich, R. Kumar, P. Manurangsi, C. Zhang: Deep learning with lab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -22,11 +23,12 @@ from discreet.data.ids import Codes, IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy import entropy
-from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.budget import as_share
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.units import Unit
 from discreet.tagging.sums import TAG_VALUE, resource_counts, tag_counts, unit_counts
-from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod
+from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, id_columns
 
 __all__ = ["PTRT", "PublicPosts", "ResourceLists", "fill_posts", "resource_lists"]
 
@@ -95,9 +97,9 @@ class PTRT(TagMethod):
     false_tags: Rational = "1/2"
 
     def __post_init__(self) -> None:
-        self._set_exact("popularity_share", "false_tags")
+        self._set_exact("popularity_share")
         as_share(self.popularity_share, "popularity_share")
-        as_positive(self.false_tags, "false_tags")
+        object.__setattr__(self, "false_tags", as_positive(self.false_tags, "false_tags"))
         require_whole(self.head, "head")
         require_whole(self.most_tags, "most_tags")
 
@@ -111,14 +113,13 @@ class PTRT(TagMethod):
         return PublicPosts.of(data)
 
     @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta, TAG_VALUE)
+    def _unit(self) -> Unit:
+        return TAG_VALUE
 
     @property
-    def _parts(self) -> tuple[Budget, Budget]:
-        """For the counts of tags, and for those of resources × tags."""
-        first = as_share(self.popularity_share, "popularity_share")
-        return self._budget.part(first), self._budget.part(1 - first)
+    def _shares(self) -> dict[str, Fraction]:
+        first = Fraction(self.popularity_share)
+        return {"popularity": first, "link": 1 - first}
 
     def _least_counts(self, size: int) -> NDArray[np.int64]:
         """From which count on a tag is given to a resource: for the most frequent tag, for the second, and so on.
@@ -127,37 +128,28 @@ class PTRT(TagMethod):
         often as ``false_tags`` says: a frequent tag is more likely, and needs less evidence. Public. Resources with
         fewer posts than the last of these counts are left out: there noise would be more than what they have.
         """
-        _, table = self._parts
         rank = np.arange(1, size + 1)
         chance = np.minimum(float(as_positive(self.false_tags)) / (1 / rank).sum() / rank, 0.5)
-        return np.array([table.interval(NO_COUNTS, 1 - 2 * p) for p in chance], dtype=np.int64).clip(1)
+        return np.array([self._threshold("link", NO_COUNTS, p) for p in chance], dtype=np.int64).clip(1)
 
     def _plan(self, public: PublicPosts) -> Plan:
-        first, table = self._parts
         least = self._least_counts(min(self.head, len(public.tags)))
         rows = public.with_posts(least.max(initial=1)).size
         if rows * least.size > MOST_CELLS:
             raise UsageError(f"{rows:,} resources × {self.head:,} tags are too many counts.", remedy="Lower head.")
-        expected: dict[str, Any] = {
-            "popularity_noise_sd": first.deviation(NO_COUNTS),
-            "link_noise_sd": table.deviation(NO_COUNTS),
-            "link_thresholds": [int(least[0]), int(least[-1])] if least.size else [],
-            "resources_with_tags": rows,
-        }
-        return Plan(
-            loss=self._budget.loss,
-            basis="replaced tags, docs/proofs/tag_channels.md, Theorem 5",
-            subject=f"{public.n_posts:,} posts with replaced tags",
-            unit=TAG_VALUE,
-            not_covered=(
+        return self._noisy_plan(
+            public,
+            dict.fromkeys(self._shares, NO_COUNTS),
+            "replaced tags, docs/proofs/tag_channels.md, Theorem 5",
+            f"{public.n_posts:,} posts with replaced tags",
+            (
                 "that you tagged this resource, and with how many tags: it hides which tag you chose, not that you "
                 "tagged it",
                 "what several tags of one person tell together: k tags cost k times as much",
                 "the public list of tags",
-                "facts that would be true without this person's data",
             ),
-            expected=expected,
-            public=public,
+            link_thresholds=[int(least[0]), int(least[-1])] if least.size else [],
+            resources_with_tags=rows,
         )
 
     def _prepare(self, data: TagAssignments, plan: Plan) -> TagAssignments:
@@ -166,28 +158,21 @@ class PTRT(TagMethod):
 
     def _rounds(self, plan: Plan) -> Rounds:
         public: PublicPosts = plan.public
-        first, table = self._parts
-        popular = yield Round(tag_counts, first.for_sums())
+        popular = yield Round(tag_counts, self._noise("popularity"))
         head = np.argsort(-popular, kind="stable")[: self.head]
         least = self._least_counts(head.size)
         rows = public.with_posts(least.max(initial=1))
-        counts = yield Round(lambda data: resource_counts(data, rows, head), table.for_sums())
+        counts = yield Round(lambda data: resource_counts(data, rows, head), self._noise("link"))
         lists = resource_lists(
             counts.reshape(rows.size, head.size), rows, head, least=least, most=self.most_tags, posts=public.posts
         )
         place, tag = fill_posts(public, lists)
-        assignments = pl.DataFrame(
-            {
-                "user_id": public.users.take(public.user[place]),
-                "resource_id": public.resources.take(public.resource[place]),
-                "tag": public.tags.take(tag),
-            }
-        )
-        links = {"resource_id": public.resources.take(lists.resource), "tag": public.tags.take(lists.tag)}
+        given = id_columns(public, user=public.user[place], resource=public.resource[place], tag=tag)
+        links = id_columns(public, resource=lists.resource, tag=lists.tag)
         return {
-            "assignments": assignments.unique().sort("user_id", "resource_id", "tag"),
+            "assignments": pl.DataFrame(given).unique().sort("user_id", "resource_id", "tag"),
             "links": pl.DataFrame({**links, "count": lists.count.astype(np.float64)}),
-            "tags": pl.DataFrame({"tag": public.tags.series, "count": popular.astype(np.float64)}),
+            "tags": pl.DataFrame({**id_columns(public, tag=None), "count": popular.astype(np.float64)}),
         }
 
 
@@ -219,7 +204,8 @@ class PublicPosts:
         return np.flatnonzero(self.posts >= least)
 
 
-class ResourceLists(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ResourceLists:
     """The tags that each resource is given, and in how many posts; sorted by resource, then by count, largest first."""
 
     resource: Whole

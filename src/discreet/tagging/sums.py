@@ -208,7 +208,7 @@ class LinkTable:
     def sums(self, data: TagAssignments, first: int, last: int) -> BoundedSums:
         """The cells of some rows, one row after the other."""
         row = _places(self.resources, data.n_resources)[data.resource]
-        weight = np.ones(len(data), dtype=np.int64)
+        weight = np.ones(data.tag.size, dtype=np.int64)
         if self.order is not None:
             # A user's weight follows from all of the table, whichever rows are summed here.
             weight = length_weights(np.bincount(data.user[row >= 0], minlength=data.n_users), self.order)[data.user]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
@@ -9,9 +11,13 @@ import polars as pl
 from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import PrivacyError, Remedy, UsageError
-from discreet.privacy.budget import Budget
-from discreet.privacy.method import Method
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.mechanisms import AdditiveMechanism
+from discreet.privacy.method import Method, Plan, Sums
+from discreet.privacy.numbers import Rational
+from discreet.privacy.units import Unit
+from discreet.tagging.sums import ASSIGNMENT, USER
 
 if TYPE_CHECKING:
     from discreet.privacy.release import Release
@@ -22,6 +28,7 @@ __all__ = [
     "STATISTICS",
     "PublicList",
     "TagMethod",
+    "id_columns",
     "require_assignments",
     "require_plain",
 ]
@@ -51,15 +58,61 @@ class TagMethod(Method):
     delta: Rational = 0
 
     def _set_exact(self, *shares: str) -> None:
-        """Replace ``epsilon``, ``delta`` and the named settings by exact fractions, whether given as "1/2" or 0.5."""
-        exact = {"epsilon": self._budget.epsilon, "delta": self._budget.delta}
-        exact |= {name: as_fraction(getattr(self, name), name) for name in shares}
+        """Replace ``epsilon``, ``delta`` and the named shares by exact fractions, whether given as "1/2" or 0.5."""
+        given = Budget(self.epsilon, self.delta)
+        exact = {"epsilon": given.epsilon, "delta": given.delta}
+        exact |= {name: as_share(getattr(self, name), name, whole=True) for name in shares}
         for name, value in exact.items():
             object.__setattr__(self, name, value)
 
+    # The budget is divided here
+
+    @property
+    def _unit(self) -> Unit:
+        """What is protected."""
+        return USER
+
     @property
     def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
+        # One assignment moves two counts by 1: that takes less Laplace noise than normal noise, at every usual ε.
+        return Budget(self.epsilon, 0 if self._unit == ASSIGNMENT else self.delta, self._unit)
+
+    @property
+    def _norm(self) -> int:
+        """The norm that contributions have to be bounded in."""
+        return self._budget.norm
+
+    @property
+    def _shares(self) -> Mapping[str, Fraction]:
+        """How the budget is divided among the sums that are released, by their names."""
+        raise NotImplementedError(f"{type(self).__name__} divides no budget")
+
+    def _noise(self, name: str) -> AdditiveMechanism:
+        """The noise that the share of some sums pays for."""
+        return self._budget.part(self._shares[name]).for_sums()
+
+    def _threshold(self, name: str, sums: BoundedSums, chance: float) -> float:
+        """What noise alone exceeds with this probability."""
+        return self._budget.part(self._shares[name]).interval(sums, 1 - 2 * chance)
+
+    def _noisy_plan(
+        self, public: Any, sums: Mapping[str, Sums], basis: str, subject: str, not_covered: tuple[str, ...], **more: Any
+    ) -> Plan:
+        """The plan of a release of sums; those given here hold no record and have the bounds of those to come."""
+        budget = self._budget
+        noise = {f"{name}_noise_sd": budget.part(self._shares[name]).deviation(some) for name, some in sums.items()}
+        return Plan(
+            loss=budget.loss,
+            basis=basis,
+            subject=subject,
+            unit=self._unit,
+            caps=tuple(cap for some in sums.values() for cap in some.caps),
+            not_covered=(*not_covered, "facts that would be true without this person's data"),
+            expected={**noise, **more},
+            public=public,
+        )
+
+    # Public lists
 
     def recommender(self, release: Release) -> TagRecommender:
         """What recommends tags from a release of this method."""
@@ -81,6 +134,16 @@ class TagMethod(Method):
         for which in self._lists:
             _require_list(data, which, self.name)
         return data.emptied()
+
+
+def id_columns(data: Any, **codes: Any) -> dict[str, pl.Series]:
+    """Columns of ids for the codes of users, resources and tags: "user_id", "resource_id", "tag"; None for all ids."""
+    lists = {"user": ("user_id", data.users), "resource": ("resource_id", data.resources), "tag": ("tag", data.tags)}
+    found = {}
+    for what, some in codes.items():
+        column, ids = lists[what]
+        found[column] = ids.series if some is None else ids.take(some)
+    return found
 
 
 def require_assignments(data: TagAssignments, what: str) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.data.tags import Posts, TagAssignments
 from discreet.privacy.published_draws import laplace, uniforms
 from discreet.tagging.pritop.topics import Profiles, TopicCounts
+from discreet.tagging.tag_method import id_columns
 
 __all__ = [
     "RevisedLists",
@@ -207,8 +208,7 @@ class Rewriting:
     def to_frame(self, data: TagAssignments) -> pl.DataFrame:
         """The distinct triples with the ids of ``data``: user_id, resource_id, tag."""
         codes = np.unique(np.stack([self.user, self.resource, self.tag], axis=1), axis=0)
-        ids = {"user_id": data.users, "resource_id": data.resources, "tag": data.tags}
-        return pl.DataFrame({name: some.take(code) for (name, some), code in zip(ids.items(), codes.T, strict=True)})
+        return pl.DataFrame(id_columns(data, user=codes[:, 0], resource=codes[:, 1], tag=codes[:, 2]))
 
 
 def _links_of(profiles: Profiles, entries: Integers) -> tuple[Integers, Integers]:

@@ -23,13 +23,13 @@ from discreet.data.tags import TagAssignments
 from discreet.errors import ReleaseError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.budget import as_share
 from discreet.privacy.choosing import Key, id_words, keyed_words
 from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.release import Release
 from discreet.tagging.sums import best, bounded, holdings, length_weights, popularity, tag_gram
-from discreet.tagging.tag_method import PublicList, TagMethod
+from discreet.tagging.tag_method import PublicList, TagMethod, id_columns
 from discreet.tagging.topics.gram_topics import MOST_TOPICS, Topics, topics_of_gram
 
 __all__ = [
@@ -118,64 +118,54 @@ class PrivateTopics(TagMethod):
     alpha: Rational = "1/2"
 
     def __post_init__(self) -> None:
-        self._set_exact("popularity_share", "alpha")
+        self._set_exact("popularity_share")
         require_choice(self.method, "method", get_args(TopicMethod))
         for name in ("topics", "iterations", "head"):
             require_whole(getattr(self, name), name, most=10_000)
         as_share(self.popularity_share, "popularity_share")
-        as_positive(self.alpha, "alpha")
+        object.__setattr__(self, "alpha", as_positive(self.alpha, "alpha"))
 
     @property
     def _lists(self) -> tuple[PublicList, ...]:
         return ("tags",)
 
     @property
-    def _round(self) -> Budget:
-        """For one round."""
-        return self._budget.part(Fraction(1, self.iterations))
-
-    @property
-    def _gram_parts(self) -> tuple[Budget, Budget]:
-        """For the popularity of tags, and for the matrix of those that go together."""
-        first = as_share(self.popularity_share, "popularity_share")
-        return self._budget.part(first), self._budget.part(1 - first)
+    def _shares(self) -> dict[str, Fraction]:
+        if self.method != "gram":
+            return {"table": Fraction(1, self.iterations)}
+        first = Fraction(self.popularity_share)
+        return {"popularity": first, "gram": 1 - first}
 
     def _plan(self, public: TagAssignments) -> Plan:
         gram = self.method == "gram"
         if gram:
-            first, second = self._gram_parts
-            sums, matrix = popularity(public, self._budget.norm), tag_gram(public, np.arange(1), self._budget.norm)
-            caps = (*sums.caps, *matrix.caps)
-            noise = {"popularity": first.deviation(sums), "gram": second.deviation(matrix)}
+            sums = {"popularity": popularity(public, self._norm), "gram": tag_gram(public, np.arange(1), self._norm)}
         else:
-            table = topic_sums(UserTags.of(public, self._budget.norm), np.zeros((self.topics, 0)))
-            caps, noise = table.caps, {"table": self._round.deviation(table)}
+            sums = {"table": topic_sums(UserTags.of(public, self._norm), np.zeros((self.topics, 0)))}
         how = "tags that go together" if gram else f"tags and topics in {self.iterations} rounds"
-        return Plan(
-            loss=self._budget.loss,
-            basis=f"private topics, docs/proofs/tag_channels.md, Theorem {6 if gram else 7}",
-            subject=f"topics of {public.n_tags:,} tags from noisy counts of {how}",
-            caps=caps,
-            not_covered=("the public list of tags", "facts that would be true without this person's data"),
-            expected={f"{name}_noise_sd": value for name, value in noise.items()},
-            public=public,
+        return self._noisy_plan(
+            public,
+            sums,
+            f"private topics, docs/proofs/tag_channels.md, Theorem {6 if gram else 7}",
+            f"topics of {public.n_tags:,} tags from noisy counts of {how}",
+            ("the public list of tags",),
         )
 
     def _rounds(self, plan: Plan) -> Rounds:
         topics, head = yield from self._of_gram(plan) if self.method == "gram" else self._of_tables(plan)
-        tags = pl.DataFrame({"tag": plan.public.tags.take(head)})
+        tags = pl.DataFrame(id_columns(plan.public, tag=head))
         return {"topics": topics.tag_given_topic, "shares": topics.share, "tags": tags}
 
     def _of_gram(self, plan: Plan) -> Found:
-        (first, second), norm = self._gram_parts, self._budget.norm
-        popular = yield Round(lambda data: popularity(data, norm), first.for_sums())
+        norm = self._norm
+        popular = yield Round(lambda data: popularity(data, norm), self._noise("popularity"))
         head = best(popular, self.head)
-        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), second.for_sums())
+        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
         return topics_of_gram(matrix, plan.expected["gram_noise_sd"], most_topics=self.topics), head
 
     def _of_tables(self, plan: Plan) -> Found:
         """Each round: every user's assignments given the tables so far, their sum with noise, the next table."""
-        norm, alpha = self._budget.norm, float(as_positive(self.alpha))
+        norm, alpha = self._norm, float(as_positive(self.alpha))
         step = float(topic_sums(UserTags.of(plan.public, norm), np.zeros((1, 0))).step)
         tables: list[NDArray[np.float64]] = []
         keys: list[Key] = []
@@ -186,7 +176,7 @@ class PrivateTopics(TagMethod):
 
         for _ in range(self.iterations):
             keys.append(entropy.bounding_key())
-            noisy = (yield Round(table_sums, self._round.for_sums())).reshape(self.topics, -1) * step
+            noisy = (yield Round(table_sums, self._noise("table"))).reshape(self.topics, -1) * step
             tables.append(np.maximum(noisy, 0) + FLATTENING)
         return Topics.of_weights(tables[-1].T), np.arange(plan.public.n_tags)
 
