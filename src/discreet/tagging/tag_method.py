@@ -112,13 +112,13 @@ class TagMethod(Method):
             public=public,
         )
 
-    # Public lists
-
     def recommender(self, release: Release) -> TagRecommender:
         """What recommends tags from a release of this method."""
         from discreet.tagging.recommenders.local_tags import recommender
 
         return recommender(release)
+
+    # Public lists
 
     @property
     def _lists(self) -> tuple[PublicList, ...]:
