@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.cli.reading import RecordsReading
-from discreet.cli.risk import risk
-from discreet.cli.risk_folder import save_risk
+from discreet.cli.risk import risk, save_risk
 from discreet.data import synthetic
 from discreet.errors import ReleaseError, UsageError
 

@@ -224,7 +224,7 @@ def test_resources_that_are_numbers(call: Call, tmp_path: Path, monkeypatch: pyt
 
 def test_a_list_has_its_own_type(tmp_path: Path) -> None:
     """One user's resource called x makes the whole column text; what the list finds of the others stays the same."""
-    from discreet.cli.tag_inputs import PublicLists
+    from discreet.cli.tags import PublicLists
 
     lines = ["user,resource,tag", *(f"u{i},{(1, 2, 7)[i % 3]},t" for i in range(9))]
     (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")

@@ -16,16 +16,14 @@ from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.commands import command, group
 from discreet.cli.console import note
-from discreet.cli.context import context
-from discreet.cli.count import count
+from discreet.cli.count import context, count, top
 from discreet.cli.demo import demo
 from discreet.cli.doctor import doctor
 from discreet.cli.fit import fit, recommend, similar
 from discreet.cli.query import query
-from discreet.cli.rescue import what_stays_charged
 from discreet.cli.risk import risk
+from discreet.cli.spending import what_stays_charged
 from discreet.cli.study import study
-from discreet.cli.top import top
 from discreet.common.foreign import is_panic
 from discreet.errors import DiscreetError, DiscreetWarning, UsageError
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.commands import Settings, chosen_from, model_of, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, progressing
 from discreet.cli.reading import DataPath, RecordsReading
-from discreet.cli.settings import Settings, chosen_from, model_of, settings_of
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.commands import Settings, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing
 from discreet.cli.reading import DataPath, RecordsReading, TableReading
-from discreet.cli.settings import Settings, settings_of
 from discreet.cli.spending import Overwrite, place_for
 from discreet.errors import UsageError
 from discreet.privacy.numbers import as_fraction

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,12 +18,17 @@ from discreet.common.numerals import parse_rational
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.privacy import Release
 
 __all__ = [
-    "AsJson", "answer_json", "answer_release", "answer_table", "answer_text", "counted", "note", "progressing",
-    "release_facts", "say_estimate", "working",
-]  # fmt: skip
+    "AsJson",
+    "answer_json",
+    "answer_table",
+    "answer_text",
+    "counted",
+    "note",
+    "progressing",
+    "working",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as one JSON document.")]
 
@@ -91,41 +95,6 @@ def counted(many: int, what: str, plural: str | None = None) -> str:
     ('1 tag', '2,000 tags', '2 entries')
     """
     return f"{many:,} {what if many == 1 else plural or f'{what}s'}"
-
-
-# Releases and estimates
-
-
-def release_facts(release: Release, place: Path | None, **more: Any) -> dict[str, Any]:
-    """What the JSON answer says about every release."""
-    return {
-        "release": None if place is None else str(place),
-        "id": release.id,
-        "kind": release.kind,
-        "guarantee": release.guarantee.to_json(),
-        "parameters": dict(release.parameters),
-        **more,
-    }
-
-
-def answer_release(release: Release, place: Path | None) -> None:
-    """Print the guarantee of a release, and where the release is."""
-    answer_text(release.guarantee.describe())
-    if place is not None:
-        note(f"saved in {place}")
-
-
-def say_estimate(expected: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a release would be like."""
-    if as_json:
-        answer_json(expected)
-        return
-    rows = [(name.replace("_", " "), value) for name, value in expected.items() if value is not None and name != "loss"]
-    answer_table("What to expect; no record was used", ["", "value"], rows)
-    # Methods for counts do not name their standing; noise that follows from the records has no estimate.
-    refuted = expected.get("standing", "" if "noise_sd" in expected else "refuted") == "refuted"
-    costs = f"Claims {expected['loss']}, which is refuted" if refuted else f"Costs {expected['loss']}"
-    answer_text(f"{costs}; nothing was spent.")
 
 
 # Progress

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.commands import command, group
+from discreet.cli.commands import chosen_from, command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, working
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading
-from discreet.cli.settings import chosen_from
 from discreet.cli.spending import Overwrite, place_for
 
 __all__ = ["app"]

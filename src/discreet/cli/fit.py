@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, say_estimate, working
+from discreet.cli.commands import Settings, model_of
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, working
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
-from discreet.cli.settings import Settings, model_of
-from discreet.cli.spending import OptionalSpending, saved
+from discreet.cli.spending import OptionalSpending, saved, say_estimate
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
 from discreet.privacy.folders import MODEL, SOURCE

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.commands import command, group
-from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, release_facts
-from discreet.cli.spending import LedgerPath
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted
+from discreet.cli.spending import LedgerPath, release_facts
 
 __all__ = ["app"]
 

@@ -1,26 +1,41 @@
-"""The options of every command that spends budget: what may be spent, from which ledger, and where the result goes."""
+"""The options of every command that spends budget, and where its result goes."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterable
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from discreet.cli.console import AsJson
-from discreet.cli.rescue import kept_elsewhere
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
 from discreet.errors import DiscreetError, ReleaseError, UsageError
 
 if TYPE_CHECKING:
     from discreet.common.replacing import Kind, Place
-    from discreet.privacy import Ledger
+    from discreet.privacy import Ledger, Release
+    from discreet.privacy.ledger import Spend
 
-__all__ = ["Charging", "LedgerPath", "OptionalSpending", "Overwrite", "Spending", "place_for", "saved"]
+__all__ = [
+    "Charging",
+    "LedgerPath",
+    "OptionalSpending",
+    "Overwrite",
+    "Spending",
+    "answer_release",
+    "place_for",
+    "release_facts",
+    "saved",
+    "say_estimate",
+    "what_stays_charged",
+]
 
 LedgerPath = Annotated[
     str | None,
@@ -149,3 +164,82 @@ def _ledger_files(ledger: str | None) -> list[Path]:
     path = Path(ledger.removeprefix("sqlite:///"))
     beside = [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")]
     return [path, *beside, *path.parent.glob(f"{glob.escape(path.name)}[-.]*")]
+
+
+def kept_elsewhere(save: Callable[[Path], object], out: Path, error: Exception) -> ReleaseError:
+    """Save into the first folder that takes it, readable by its owner alone; the error that names the folder."""
+    what = error.what if isinstance(error, ReleaseError) else f"cannot write {out}: {error}."
+    for parent in _parents(out):
+        folder: str | None = None
+        try:
+            folder = tempfile.mkdtemp(prefix=f"{out.name}-kept-", dir=parent)
+            kept = Path(folder) / out.name
+            save(kept)
+        except (ReleaseError, OSError):
+            if folder is not None:
+                with suppress(OSError):  # it has something in it: leave it
+                    os.rmdir(folder)
+            continue
+        return ReleaseError(
+            f"{what} The noise was drawn, so the result is kept in {kept}.", remedy="Move it from there."
+        )
+    return ReleaseError(f"{what} No other folder took the result either; it is lost.", remedy=what_stays_charged())
+
+
+def what_stays_charged() -> str:
+    """The charges of this run for which nothing was saved, in words; empty where there are none."""
+    charges = _unsaved()
+    if not charges:
+        return ""
+    them = "It stays" if len(charges) == 1 else "They stay"
+    return f"No release was saved for {', '.join(map(str, charges))} in {charges[0].place}. {them} charged."
+
+
+def _unsaved() -> tuple[Spend, ...]:
+    charging = sys.modules.get("discreet.privacy.charging")  # not loaded: nothing was charged
+    return () if charging is None else charging.unsaved()
+
+
+def _parents(out: Path) -> Iterator[Path]:
+    """Where to try: beside the target, beside the ledger, the folder for temporary files, the home folder."""
+    yield out.absolute().parent
+    yield from (Path(spend.place).parent for spend in _unsaved() if "://" not in spend.place)
+    with suppress(OSError):
+        yield Path(tempfile.gettempdir())
+    with suppress(RuntimeError):
+        yield Path.home()
+
+
+# What is printed about a release
+
+
+def release_facts(release: Release, place: Path | None, **more: Any) -> dict[str, Any]:
+    """What the JSON answer says about every release."""
+    return {
+        "release": None if place is None else str(place),
+        "id": release.id,
+        "kind": release.kind,
+        "guarantee": release.guarantee.to_json(),
+        "parameters": dict(release.parameters),
+        **more,
+    }
+
+
+def answer_release(release: Release, place: Path | None) -> None:
+    """Print the guarantee of a release, and where the release is."""
+    answer_text(release.guarantee.describe())
+    if place is not None:
+        note(f"saved in {place}")
+
+
+def say_estimate(expected: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a release would be like."""
+    if as_json:
+        answer_json(expected)
+        return
+    rows = [(name.replace("_", " "), value) for name, value in expected.items() if value is not None and name != "loss"]
+    answer_table("What to expect; no record was used", ["", "value"], rows)
+    # Methods for counts do not name their standing; noise that follows from the records has no estimate.
+    refuted = expected.get("standing", "" if "noise_sd" in expected else "refuted") == "refuted"
+    costs = f"Claims {expected['loss']}, which is refuted" if refuted else f"Costs {expected['loss']}"
+    answer_text(f"{costs}; nothing was spent.")

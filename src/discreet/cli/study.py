@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.commands import chosen_from
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, progressing
 from discreet.cli.reading import RecordsReading
-from discreet.cli.settings import chosen_from
 from discreet.cli.spending import Overwrite, place_for
 from discreet.errors import UsageError
 
