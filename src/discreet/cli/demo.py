@@ -165,11 +165,11 @@ def _counts(page: Page, story: Story) -> None:
         f"true counts with each person's total weight clipped to {CAP} (dashed). Noise is the distance to the dashed "
         "line.",
     )
-    page.quote(story.counts.guarantee.describe())
+    page.quote(story.counts.describe())
     page.heading("The ten most popular films")
     page.text(f"Chosen directly, without counts. {story.found} of these 10 are among the ten most popular in truth.")
     page.table(["rank", "film"], story.top.table("top").select("rank", "title").rows(), numbers=["rank"])
-    page.quote(story.top.guarantee.describe())
+    page.quote(story.top.describe())
 
 
 def _attacks(page: Page, story: Story) -> None:

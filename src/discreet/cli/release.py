@@ -42,7 +42,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
             )
         )
         return
-    answer_text(f"{release.guarantee.describe()}\n")
+    answer_text(f"{release.describe()}\n")
     rows = [
         ("kind", release.kind),
         ("dataset", release.dataset or "(unnamed)"),

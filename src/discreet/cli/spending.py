@@ -227,7 +227,7 @@ def release_facts(release: Release, place: Path | None, **more: Any) -> dict[str
 
 def answer_release(release: Release, place: Path | None) -> None:
     """Print the guarantee of a release, and where the release is."""
-    answer_text(release.guarantee.describe())
+    answer_text(release.describe())
     if place is not None:
         note(f"saved in {place}")
 

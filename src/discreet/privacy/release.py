@@ -91,6 +91,10 @@ class Release:
     def __repr__(self) -> str:
         return f"Release({self.kind!r}, {self.guarantee.loss}, {self.guarantee.standing.name}, id {self.id[:12]})"
 
+    def describe(self) -> str:
+        """The guarantee in labelled lines."""
+        return self.guarantee.describe()
+
     def table(self, name: str) -> pl.DataFrame:
         """A part that is a table."""
         part = self._part(name)
