@@ -337,19 +337,21 @@ def write_list(entries: list[Any], place: Place) -> Path:
 
 def say_release(release: Release, place: Path, *, as_json: bool) -> None:
     """Print what was released, its guarantee, and where it is."""
+    import polars as pl
+
     if as_json:
         parts = {name: list(part.shape) for name, part in release.parts.items()}
         answer_json(release_facts(release, place, parts=parts))
         return
-    if "assignments" in release.parts:
-        triples = release.table("assignments")
+    triples, tags = release.parts.get("assignments"), release.parts.get("tags")
+    if isinstance(triples, pl.DataFrame):
         parts = (
             counted(triples[name].n_unique(), what)
             for name, what in (("user_id", "user"), ("resource_id", "resource"), ("tag", "tag"))
         )
         answer_text(f"{counted(triples.height, 'triple')}: {', '.join(parts)}")
-    elif "tags" in release.parts and "count" in release.table("tags").columns:
-        best = release.table("tags").sort("count", descending=True).head(SHOWN)
+    elif isinstance(tags, pl.DataFrame) and "count" in tags.columns:
+        best = tags.sort("count", descending=True).head(SHOWN)
         answer_table("Most used tags, with noise", best.columns, best.rows(), numbers=["count"])
     answer_release(release, place)
 
