@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_a_window_meets_the_periods_of_all_its_moments(
     moment = min(window.start + int(place * (window.end - window.start)), window.end - 1)
     assert period_at(moment, per, account) in periods
     assert list(periods) == sorted(set(periods))
-    assert all(before.next == after for before, after in zip(periods, periods[1:], strict=False))
+    assert all(before.next == after for before, after in itertools.pairwise(periods))
     # None too many: each has a moment of the window.
     for period in periods:
         assert start_of(period, account) < window.end
