@@ -97,7 +97,7 @@ def test_ids_of_any_kind() -> None:
         (np.array([[0]]), [1], [1, 1], "each list length once"),
         (np.array([[0]]), [], 1, "there are no counts"),
         (np.array([[0]]), [-1], 1, "not one count per item"),
-        ({"user_id": ["a"], "item_id": ["tea"], "rank": [1]}, [1, 2, 3], 1, "names items by id"),
+        ({"user_id": ["a"], "item_id": ["tea"], "rank": [1]}, [1, 2, 3], 1, "names users and items by id"),
         ({"user_id": ["a"], "item_id": ["ale"], "rank": [1]}, TRAINED_ON, 1, "1 recommendations are of items"),
         ({"user_id": [], "item_id": [], "rank": []}, TRAINED_ON, 1, "there are no recommendations"),
     ],

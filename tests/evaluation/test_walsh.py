@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.evaluation.walsh import hodges_lehmann, walsh_average
+from discreet.evaluation.significance import hodges_lehmann, walsh_average
 
 
 def all_averages(values: np.ndarray) -> np.ndarray:
@@ -45,11 +45,11 @@ def test_exact_coverage_over_all_signs(confidence: float) -> None:
 
 
 def test_normal_and_exact_ends_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.evaluation import walsh
+    from discreet.evaluation import significance
 
     values = np.random.default_rng(4).normal(size=50)
     exact = hodges_lehmann(values, confidence=0.95)
-    monkeypatch.setattr(walsh, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(significance, "EXACT_UP_TO", 10)
     assert hodges_lehmann(values, confidence=0.95) == pytest.approx(exact, abs=0.01)
 
 

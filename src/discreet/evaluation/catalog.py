@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data import IdMap, Interactions
-from discreet.data.frames import as_frame
+from discreet.data import Interactions
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import as_numbers, check_lengths
-from discreet.evaluation.lists import RankedLists, lists_of_codes, lists_of_table
+from discreet.evaluation.lists import RankedLists, ranked_lists
 from discreet.evaluation.scores import Scores
 
 __all__ = ["catalog_coverage", "evaluate_catalog", "gini", "popularity_percentiles"]
@@ -70,13 +69,12 @@ def popularity_percentiles(popularity: Any) -> NDArray[np.float64]:
     >>> popularity_percentiles([0, 1, 5, 1, 9])
     array([0.   , 0.375, 0.75 , 0.375, 1.   ])
     """
+    from scipy.stats import rankdata
+
     amounts = _amounts(popularity)
     used = amounts > 0
-    values, index, number = np.unique(amounts[used], return_inverse=True, return_counts=True)
     percentiles = np.zeros(amounts.size)
-    if values.size:
-        mean_rank = np.cumsum(number) - (number - 1) / 2
-        percentiles[used] = mean_rank[index] / used.sum()
+    percentiles[used] = rankdata(amounts[used]) / max(1, used.sum())
     return percentiles
 
 
@@ -110,52 +108,37 @@ def evaluate_catalog(recommended: Any, *, trained_on: Any, k: int | Sequence[int
     """
     depths = check_lengths(k)
     popularity = trained_on.records_per_item if isinstance(trained_on, Interactions) else _amounts(trained_on)
-    users, lists = _lists(recommended, trained_on, popularity.size, max(depths))
+    catalog = trained_on.items if isinstance(trained_on, Interactions) else None
+    lists = ranked_lists(recommended, items=catalog, n_items=popularity.size, depth=max(depths))
+    if (lists.item < 0).any():
+        raise EvaluationError(
+            f"{int((lists.item < 0).sum()):,} recommendations are of items that the training data do not have.",
+            remedy="Declare the whole catalog with trained_on.with_catalog(…).",
+        )
     percentiles = popularity_percentiles(popularity)
     values: dict[str, float] = {}
     columns: dict[str, NDArray[np.float64]] = {}
     for depth in depths:
-        counts = _times_shown(lists, depth)
+        counts = _times_shown(lists, depth, popularity.size)
         values[f"catalog_coverage@{depth}"] = catalog_coverage(counts)
         values[f"gini@{depth}"] = gini(counts)
         for name, worth in (("popularity", popularity), ("popularity_percentile", percentiles)):
             columns[f"{name}@{depth}"] = _list_means(lists, worth, depth)
             values[f"{name}@{depth}"] = float(np.nanmean(columns[f"{name}@{depth}"]))
     filled = lists.lengths() > 0
+    per_user = pl.DataFrame({"user_id": lists.user_ids(np.arange(lists.n_users)), **columns})
     return Scores(
         values=values,
-        counts={"items": lists.n_items, "lists": int(filled.sum()), "empty": int((~filled).sum())},
-        per_user=pl.DataFrame({"user_id": users, **columns}).with_columns(pl.col(*columns).fill_nan(None)),
+        counts={"items": popularity.size, "lists": int(filled.sum()), "empty": int((~filled).sum())},
+        per_user=per_user.with_columns(pl.col(*columns).fill_nan(None)),
     )
 
 
-def _lists(recommended: Any, trained_on: Any, n_items: int, depth: int) -> tuple[pl.Series, RankedLists]:
-    if isinstance(recommended, np.ndarray):
-        lists = lists_of_codes(recommended, n_items=n_items, depth=depth)
-        return pl.Series(np.arange(lists.n_users)), lists
-    if not isinstance(trained_on, Interactions):
-        raise EvaluationError(
-            "a table of recommendations names items by id, an array of popularities does not.",
-            remedy="Give trained_on as Interactions, or the recommendations as a matrix of item codes.",
-        )
-    frame = as_frame(recommended, ["user_id", "item_id", "score", "rank"], ids=("user_id", "item_id"))
-    if not len(frame) or "user_id" not in frame.columns:
-        raise EvaluationError("there are no recommendations.", remedy="Give a table user_id, item_id, rank.")
-    users = IdMap(frame["user_id"], what="user")
-    lists = lists_of_table(frame, users=users, items=trained_on.items, depth=depth)
-    if (lists.item < 0).any():
-        raise EvaluationError(
-            f"{int((lists.item < 0).sum()):,} recommendations are of items that the training data do not have.",
-            remedy="Declare the whole catalog with trained_on.with_catalog(…).",
-        )
-    return users.series, lists
-
-
-def _times_shown(lists: RankedLists, depth: int) -> NDArray[np.int64]:
+def _times_shown(lists: RankedLists, depth: int, n_items: int) -> NDArray[np.int64]:
     shown = lists.place <= depth
     if not shown.any():
         raise EvaluationError(f"nothing is recommended in the first {depth} places.", remedy="Give longer lists.")
-    return np.bincount(lists.item[shown], minlength=lists.n_items)
+    return np.bincount(lists.item[shown], minlength=n_items)
 
 
 def _list_means(lists: RankedLists, worth: NDArray[Any], depth: int) -> NDArray[np.float64]:

@@ -120,7 +120,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return "\n".join([self._heading(), self._table(), *self._comparisons(), *self._remarks()])
+        return "\n".join([self._heading(), self._table(), *self._remarks()])
 
     def __repr__(self) -> str:
         return f"Evaluation({self.protocol!r} on {self.dataset!r}: {', '.join(self.models)})"
@@ -152,21 +152,6 @@ class Evaluation:
     def _cell(self, metric: str, name: str) -> str:
         spread = self.deviation(metric, name)
         return f"{self.value(metric, name):.4f}" + ("" if np.isnan(spread) else f" ± {spread:.3f}")
-
-    def _comparisons(self) -> list[str]:
-        """Each private model compared with the reference, in words."""
-        if self.reference is None:
-            return []
-        judged = self.metrics[0]
-        catalog, popular = self.metrics[-2:]
-        return [
-            f"{name}: {self.share(judged, name):.0%} of the {judged} of {self.reference}; shows "
-            f"{self.value(catalog, name):.1%} of the catalog instead of {self.value(catalog, self.reference):.1%}, at "
-            f"a mean popularity percentile of {self.value(popular, name):.3f} instead of "
-            f"{self.value(popular, self.reference):.3f}."
-            for name, done in self.runs.items()
-            if done[0].guarantee is not None
-        ]
 
     def _remarks(self) -> list[str]:
         lines = []

@@ -15,7 +15,7 @@ from discreet.data.ids import as_id_series
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import check_k
 
-__all__ = ["RankedLists", "encode", "lists_of_codes", "lists_of_table", "look_up"]
+__all__ = ["RankedLists", "encode", "ranked_lists"]
 
 MOST_PLACES = 2**31 - 1
 
@@ -30,8 +30,10 @@ class RankedLists:
         Codes. An item that the catalog does not know has the code −1.
     place : int64 array
         Position of the item in its user's list, from 1.
-    n_users, n_items : int
+    n_users : int
         Number of codes; users without a row have an empty list.
+    users, items : IdMap or None
+        Ids of the codes; None for a matrix beside data without ids.
     n_unknown_users : int
         Number of users of the table that are not evaluated.
     """
@@ -40,28 +42,58 @@ class RankedLists:
     item: NDArray[np.int64]
     place: NDArray[np.int64]
     n_users: int
-    n_items: int
+    users: IdMap | None = None
+    items: IdMap | None = None
     n_unknown_users: int = 0
 
     def lengths(self, k: int | None = None) -> NDArray[np.int64]:
         """Number of items in the first ``k`` places of each user."""
         return np.bincount(self.user if k is None else self.user[self.place <= k], minlength=self.n_users)
 
+    def user_ids(self, codes: NDArray[np.int64]) -> pl.Series:
+        """Ids of users; row numbers where there are no ids."""
+        return pl.Series(codes) if self.users is None else self.users.take(codes)
 
-def lists_of_table(table: Any, *, users: IdMap, items: IdMap, depth: int | None = None) -> RankedLists:
-    """Lists from a table ``user_id, item_id, rank``; the order is that of the ranks, from 1.
 
-    A skipped rank is an empty place. Rows of users who are not in ``users`` are left out and counted.
+def ranked_lists(
+    recommended: Any, *, items: IdMap | None, n_items: int, users: IdMap | None = None, depth: int | None = None
+) -> RankedLists:
+    """The lists in a table ``user_id, item_id, rank``, or in a matrix of item codes.
+
+    In a table the order is that of the ranks, from 1, and a skipped rank is an empty place; rows of users who are not
+    in ``users`` are left out and counted. A matrix has one row per user with codes in the order of places, −1 for an
+    empty place. A list that has an item twice, or two items at one place, is refused: a hit would count twice.
 
     Parameters
     ----------
+    items, n_items
+        The catalog; without ids only a matrix can be read.
+    users
+        The users to evaluate; those of the table if not given.
     depth
         Use only the first ``depth`` places.
     """
+    most = MOST_PLACES if depth is None else check_k(depth)
+    if isinstance(recommended, np.ndarray):
+        lists = _of_codes(recommended, most, n_items, users, items)
+    elif items is None:
+        raise EvaluationError(
+            "a table of recommendations names users and items by id, and what it is compared with has no ids.",
+            remedy="Give the data as Interactions, or the recommendations as a matrix of item codes.",
+        )
+    else:
+        lists = _of_table(recommended, most, users, items)
+    _refuse_repeats(lists, n_items)
+    return lists
+
+
+def _of_table(table: Any, most: int, users: IdMap | None, items: IdMap) -> RankedLists:
     frame = as_frame(table, ["user_id", "item_id", "score", "rank"], ids=("user_id", "item_id"))
-    user = encode(frame, "user_id", users)
-    item = encode(frame, "item_id", items)
-    place = _ranks(frame)
+    if users is None:
+        if not len(frame) or "user_id" not in frame.columns:
+            raise EvaluationError("there are no recommendations.", remedy="Give a table user_id, item_id, rank.")
+        users = IdMap(frame["user_id"], what="user")
+    user, item, place = encode(frame, "user_id", users), encode(frame, "item_id", items), _ranks(frame)
     unknown = user < 0
     n_unknown = len(IdMap(frame["user_id"].filter(pl.Series(unknown)), what="user"))
     if user.size and unknown.all():
@@ -69,21 +101,17 @@ def lists_of_table(table: Any, *, users: IdMap, items: IdMap, depth: int | None 
             f"none of the {n_unknown:,} users with recommendations is among the {len(users):,} users to evaluate.",
             remedy="Check that both sides use the same user ids.",
         )
-    keep = ~unknown if depth is None else ~unknown & (place <= check_k(depth))
-    lists = RankedLists(user[keep], item[keep], place[keep], len(users), len(items), n_unknown)
-    _refuse_repeats(lists, users=users, items=items)
-    return lists
+    keep = ~unknown & (place <= most)
+    return RankedLists(user[keep], item[keep], place[keep], len(users), users, items, n_unknown)
 
 
-def lists_of_codes(codes: Any, *, n_items: int, depth: int | None = None) -> RankedLists:
-    """Lists from a matrix: one row per user, item codes in the order of places, −1 for an empty place."""
-    matrix = np.asarray(codes)
+def _of_codes(matrix: NDArray[Any], most: int, n_items: int, users: IdMap | None, items: IdMap | None) -> RankedLists:
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise EvaluationError(
             f"recommendations of shape {matrix.shape} and type {matrix.dtype} are not a matrix of item codes.",
             remedy="Give one row of integers per user, padded with -1.",
         )
-    matrix = matrix if depth is None else matrix[:, : check_k(depth)]
+    matrix = matrix[:, :most]
     wrong = (matrix < -1) | (matrix >= n_items)
     if wrong.any():
         row, column = np.unravel_index(int(np.argmax(wrong)), matrix.shape)
@@ -91,10 +119,9 @@ def lists_of_codes(codes: Any, *, n_items: int, depth: int | None = None) -> Ran
             f"row {row}, place {column + 1}: {matrix[row, column]} is not an item code.",
             remedy=f"Codes run from 0 to {n_items - 1}; -1 marks an empty place.",
         )
-    _refuse_repeats_in_rows(matrix)
     filled = matrix >= 0
     user, column = np.nonzero(filled)
-    return RankedLists(user, matrix[filled].astype(np.int64), column + 1, matrix.shape[0], n_items)
+    return RankedLists(user, matrix[filled].astype(np.int64), column + 1, matrix.shape[0], users, items)
 
 
 def encode(frame: pl.DataFrame, column: str, ids: IdMap) -> NDArray[np.int64]:
@@ -113,20 +140,6 @@ def encode(frame: pl.DataFrame, column: str, ids: IdMap) -> NDArray[np.int64]:
             remedy="Use the same ids on both sides.",
         )
     return ids.encode(given, unknown="mark").astype(np.int64)
-
-
-def look_up(wanted: NDArray[np.int64], *, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The position of each wanted key among the sorted keys, and whether it is among them.
-
-    Examples
-    --------
-    >>> look_up(np.array([7, 5, 9]), keys=np.array([5, 7, 8]))
-    (array([1, 0, 2]), array([ True,  True, False]))
-    """
-    if not keys.size:
-        return np.zeros(wanted.size, dtype=np.int64), np.zeros(wanted.size, dtype=bool)
-    index = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return index, keys[index] == wanted
 
 
 def _kind(series: pl.Series) -> str:
@@ -152,19 +165,19 @@ def _ranks(frame: pl.DataFrame) -> NDArray[np.int64]:
     return place
 
 
-def _refuse_repeats(lists: RankedLists, *, users: IdMap, items: IdMap) -> None:
-    """Refuse an item that a list has twice, and two items at one place: a hit would count twice."""
+def _refuse_repeats(lists: RankedLists, n_items: int) -> None:
     twice = _first_repeat(lists.user, lists.place, int(lists.place.max(initial=0)) + 1)
     if twice is not None:
         raise EvaluationError(
-            f"user {users.decode([twice[0]])[0]!r} has more than one item of rank {twice[1]}.",
+            f"user {lists.user_ids(np.array(twice[:1]))[0]!r} has more than one item of rank {twice[1]}.",
             remedy="Break ties before: the rank is the place in the list.",
         )
     known = lists.item >= 0
-    twice = _first_repeat(lists.user[known], lists.item[known], lists.n_items)
+    twice = _first_repeat(lists.user[known], lists.item[known], n_items)
     if twice is not None:
+        item = twice[1] if lists.items is None else lists.items.decode([twice[1]])[0]
         raise EvaluationError(
-            f"user {users.decode([twice[0]])[0]!r} is recommended item {items.decode([twice[1]])[0]!r} more than once.",
+            f"user {lists.user_ids(np.array(twice[:1]))[0]!r} is recommended item {item!r} more than once.",
             remedy="A list names an item once.",
         )
 
@@ -176,13 +189,3 @@ def _first_repeat(user: NDArray[np.int64], other: NDArray[np.int64], n_others: i
     keys.sort()
     repeated = np.flatnonzero(keys[1:] == keys[:-1])
     return divmod(int(keys[repeated[0]]), n_others) if repeated.size else None
-
-
-def _refuse_repeats_in_rows(matrix: NDArray[np.integer[Any]]) -> None:
-    ordered = np.sort(matrix, axis=1)
-    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    if repeated.any():
-        row, column = np.unravel_index(int(np.argmax(repeated)), repeated.shape)
-        raise EvaluationError(
-            f"row {row} recommends item {ordered[row, column]} more than once.", remedy="A list names an item once."
-        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.common.arguments import require_choice
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
-from discreet.evaluation.lists import RankedLists, lists_of_codes, lists_of_table, look_up
+from discreet.evaluation.lists import ranked_lists
 
 __all__ = ["Gains", "Matches", "RankedItems", "match"]
 
@@ -46,9 +46,7 @@ class RankedItems:
 
     def number(self) -> NDArray[np.int64]:
         """The number of each item among the items of its user: 1 for the first, 2 for the second …"""
-        first = np.cumsum(np.bincount(self.user, minlength=self.n_users))
-        first = np.concatenate([[0], first[:-1]])
-        return np.arange(self.user.size) - first[self.user] + 1
+        return _numbered(self.user)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +85,6 @@ class Matches:
 
     def __len__(self) -> int:
         return int(self.n_relevant.size)
-
-
-@dataclass(frozen=True, eq=False)
-class _Relevant:
-    """The relevant user-item pairs, sorted by user, then item, with their gains."""
-
-    user: NDArray[np.int64]
-    item: NDArray[np.int64]
-    gain: NDArray[np.float64]
-    n_users: int
-    n_items: int
 
 
 def match(
@@ -144,50 +131,50 @@ def match(
     (['ann', 'bob'], array([2]), array([2, 0]))
     """
     require_choice(gains, "gains", ("binary", "linear", "exponential"), error=EvaluationError)
-    relevant = _relevant(held_out, gains=gains, relevant_from=relevant_from)
-    lists = _lists(recommended, held_out, relevant, depth)
-    n_relevant = np.bincount(relevant.user, minlength=relevant.n_users)
+    shape, relevant = _relevant(held_out, gains=gains, relevant_from=relevant_from)
+    ids = {"users": held_out.users, "items": held_out.items} if isinstance(held_out, Interactions) else {"items": None}
+    lists = ranked_lists(recommended, **ids, n_items=shape[1], depth=depth)
+    if lists.n_users != shape[0]:
+        raise EvaluationError(
+            f"there are {lists.n_users:,} rows of recommendations and {shape[0]:,} users in the held-out data.",
+            remedy="Give one row per user, of -1 where nothing is recommended.",
+        )
+    n_relevant = np.bincount(relevant["user"].to_numpy(), minlength=shape[0])
     counted = n_relevant > 0
     if not counted.any():
         raise EvaluationError(
             "no user has a relevant held-out item.",
             remedy="Hold records out, or lower relevant_from." if relevant_from is not None else "Hold records out.",
         )
-    row_of = np.cumsum(counted) - 1
+    row_of, n_users = np.cumsum(counted) - 1, int(counted.sum())
+    listed = pl.DataFrame({"user": lists.user, "item": lists.item, "place": lists.place})
+    hits = listed.join(relevant, on=["user", "item"]).sort("user", "place")
+    best = relevant.sort("user", "gain", descending=[False, True])
+    best = best.with_columns(place=_numbered(best["user"].to_numpy()))
     return Matches(
-        users=_user_ids(held_out, np.flatnonzero(counted)),
+        users=lists.user_ids(np.flatnonzero(counted)),
         n_relevant=n_relevant[counted],
         lengths=lists.lengths()[counted],
-        hits=_hits(lists, relevant, row_of, int(counted.sum())),
-        ideal=_ideal(relevant, row_of, int(counted.sum())),
+        hits=_items(hits, row_of, n_users),
+        ideal=_items(best, row_of, n_users),
         depth=depth,
         n_without_relevant=int((~counted).sum()),
         n_unknown=lists.n_unknown_users,
     )
 
 
-def _user_ids(held_out: Any, codes: NDArray[np.int64]) -> pl.Series:
-    return held_out.users.take(codes) if isinstance(held_out, Interactions) else pl.Series(codes)
+def _items(rows: pl.DataFrame, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
+    user, place, gain = (rows[name].to_numpy() for name in ("user", "place", "gain"))
+    return RankedItems(row_of[user], place, gain, n_users)
 
 
-def _lists(recommended: Any, held_out: Any, relevant: _Relevant, depth: int | None) -> RankedLists:
-    if not isinstance(recommended, np.ndarray):
-        if not isinstance(held_out, Interactions):
-            raise EvaluationError(
-                "a table of recommendations names users and items by id, a sparse matrix does not.",
-                remedy="Give the held-out data as Interactions, or the recommendations as a matrix of item codes.",
-            )
-        return lists_of_table(recommended, users=held_out.users, items=held_out.items, depth=depth)
-    lists = lists_of_codes(recommended, n_items=relevant.n_items, depth=depth)
-    if lists.n_users != relevant.n_users:
-        raise EvaluationError(
-            f"there are {lists.n_users:,} rows of recommendations and {relevant.n_users:,} users in the held-out data.",
-            remedy="Give one row per user, of -1 where nothing is recommended.",
-        )
-    return lists
+def _numbered(user: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of each row among the rows of its user, from 1; users are sorted."""
+    return np.arange(user.size) - np.searchsorted(user, user) + 1
 
 
-def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> _Relevant:
+def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> tuple[tuple[int, int], pl.DataFrame]:
+    """The number of users and of items, and the relevant pairs with their gains."""
     if isinstance(held_out, Interactions):
         if held_out.rating is None and not held_out.may_repeat and (gains != "binary" or relevant_from is not None):
             raise EvaluationError(
@@ -209,7 +196,7 @@ def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> _R
     if relevant_from is not None:
         keep = value >= relevant_from
         user, item, value = user[keep], item[keep], value[keep]
-    return _Relevant(user, item, _graded(value, gains), int(matrix.shape[0]), int(matrix.shape[1]))
+    return matrix.shape, pl.DataFrame({"user": user, "item": item, "gain": _graded(value, gains)})
 
 
 def _graded(value: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
@@ -224,19 +211,3 @@ def _graded(value: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
             remedy="Leave low values out with relevant_from, or use other gains.",
         )
     return gain
-
-
-def _hits(lists: RankedLists, relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
-    known = lists.item >= 0
-    wanted = lists.user[known] * relevant.n_items + lists.item[known]
-    keys = relevant.user * relevant.n_items + relevant.item
-    index, hit = look_up(wanted, keys=keys)
-    user, place, gain = lists.user[known][hit], lists.place[known][hit], relevant.gain[index[hit]]
-    order = np.lexsort((place, user))
-    return RankedItems(row_of[user[order]], place[order], gain[order], n_users)
-
-
-def _ideal(relevant: _Relevant, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
-    order = np.lexsort((-relevant.gain, relevant.user))
-    best = RankedItems(row_of[relevant.user[order]], np.empty(0, np.int64), relevant.gain[order], n_users)
-    return RankedItems(best.user, best.number(), best.gain, n_users)

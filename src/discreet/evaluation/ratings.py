@@ -13,7 +13,7 @@ from discreet.data import Interactions
 from discreet.data.frames import as_frame
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import Missing, as_numbers, check_same_shape
-from discreet.evaluation.lists import encode, look_up
+from discreet.evaluation.lists import encode
 from discreet.evaluation.scores import Scores
 
 __all__ = ["evaluate_ratings"]
@@ -114,26 +114,19 @@ def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArra
     user = encode(frame, "user_id", held_out.users)
     item = encode(frame, "item_id", held_out.items)
     score = as_numbers(_scores(frame), what="predictions", allow_nan=True)
-    known = (user >= 0) & (item >= 0)
-    keys = user[known] * held_out.n_items + item[known]
-    order = np.argsort(keys, kind="stable")
-    keys, score = keys[order], score[known][order]
-    _refuse_repeats(keys, held_out)
-    index, found = look_up(held_out.user.astype(np.int64) * held_out.n_items + held_out.item, keys=keys)
-    aligned = np.full(len(held_out), np.nan)
-    aligned[found] = score[index[found]]
-    return aligned, len(frame) - np.unique(index[found]).size
-
-
-def _refuse_repeats(keys: NDArray[np.int64], held_out: Interactions) -> None:
-    repeated = np.flatnonzero(keys[1:] == keys[:-1])
-    if repeated.size:
-        user, item = divmod(int(keys[repeated[0]]), held_out.n_items)
+    told = pl.DataFrame({"user": user, "item": item, "score": score}).filter(pl.col("user") >= 0, pl.col("item") >= 0)
+    twice = told.filter(told.select("user", "item").is_duplicated())
+    if twice.height:
         raise EvaluationError(
-            f"user {held_out.users.decode([user])[0]!r} has more than one prediction for item "
-            f"{held_out.items.decode([item])[0]!r}.",
+            f"user {held_out.users.decode([twice['user'][0]])[0]!r} has more than one prediction for item "
+            f"{held_out.items.decode([twice['item'][0]])[0]!r}.",
             remedy="Give one prediction for each pair.",
         )
+    asked = pl.DataFrame({"user": held_out.user, "item": held_out.item}).cast(pl.Int64)
+    found = asked.join(told, on=["user", "item"], how="left", maintain_order="left")["score"]
+    return found.fill_null(float("nan")).to_numpy(), len(frame) - told.join(
+        asked, on=["user", "item"], how="semi"
+    ).height
 
 
 def _scores(frame: pl.DataFrame) -> NDArray[np.float64]:

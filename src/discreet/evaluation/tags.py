@@ -320,19 +320,14 @@ def _scores(data: TagAssignments, lost: Floats) -> Scores:
 
 def _distances(table: Floats, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
     """Divergence of pairs of tags; each distinct pair is computed once."""
-    keys = first.astype(np.int64) * table.shape[0] + second
-    order = np.argsort(keys, kind="stable")
-    fresh = np.ones(keys.size, dtype=bool)
-    fresh[1:] = keys[order][1:] != keys[order][:-1]
-    one, other = np.divmod(keys[order][fresh], table.shape[0])
+    keys, place = np.unique(first.astype(np.int64) * table.shape[0] + second, return_inverse=True)
+    one, other = np.divmod(keys, table.shape[0])
     step = max(1, PAIRS_AT_ONCE // table.shape[1])
     parts = [
         js_divergence(table[one[begin : begin + step]], table[other[begin : begin + step]])
         for begin in range(0, one.size, step)
     ]
-    found = np.empty(keys.size)
-    found[order] = np.concatenate([np.empty(0), *parts])[np.cumsum(fresh) - 1]
-    return found
+    return np.concatenate([np.empty(0), *parts])[place]
 
 
 def _all_distances(table: Floats, before: NDArray[np.integer], after: NDArray[np.integer]) -> Floats:
