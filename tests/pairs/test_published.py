@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -90,16 +91,21 @@ def test_it_does_not_run_by_accident_and_the_book_names_it(films: dc.Interaction
 @pytest.mark.parametrize(
     ("model", "word"),
     [
-        (PublishedSlopeOne(epsilon=0), "epsilon"),
-        (PublishedSlopeOne(1, least_ratings=0), "least_ratings"),
-        (PublishedSlopeOne(1, minimum_overlap=0), "minimum_overlap"),
-        (PublishedSlopeOne(1, rating_range=3), "rating_range"),
-        (PublishedCosine(1, least_ratings=0), "least_ratings"),
+        (lambda: PublishedSlopeOne(epsilon=0), "epsilon"),
+        (lambda: PublishedSlopeOne(1, least_ratings=0), "least_ratings"),
+        (lambda: PublishedSlopeOne(1, minimum_overlap=0), "minimum_overlap"),
+        (lambda: PublishedSlopeOne(1, rating_range=0), "rating_range"),
+        (lambda: PublishedCosine(1, least_ratings=0), "least_ratings"),
     ],
 )
-def test_settings_are_checked(model: PublishedOutputs, word: str, films: dc.Interactions) -> None:
+def test_settings_are_checked(model: Callable[[], PublishedOutputs], word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        model.fit(films, allow_refuted=True)
+        model()
+
+
+def test_a_range_below_the_width_of_the_scale_is_refused(films: dc.Interactions) -> None:
+    with pytest.raises(UsageError, match="rating_range"):
+        PublishedSlopeOne(1, rating_range=3).fit(films, allow_refuted=True)
 
 
 def test_records_cannot_be_exchanged(films: dc.Interactions) -> None:

@@ -25,7 +25,7 @@ from discreet.privacy.bounding import require_named_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
-from discreet.privacy.numbers import Rational
+from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class DPALS(ReleasedModel):
 
     def __post_init__(self) -> None:
         require_whole(self.rounds, "rounds")
+        if self.positive is not None:
+            as_fraction(self.positive, "positive")
         for name, value in (("factors", self.factors), ("head", self.head), ("cap", self.cap)):
             if value is not None:
                 require_whole(value, name)

@@ -47,7 +47,7 @@ from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
 from discreet.privacy.method import Plan, Round, Rounds
-from discreet.privacy.numbers import Rational
+from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ class PrivateRecommender(ReleasedModel):
         # One name may be given as it is; from JSON they come as a list.
         self.features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
         as_share(self.first_share, "first_share")
+        if self.positive is not None:
+            as_fraction(self.positive, "positive")
         for name, value in (("head", self.head), ("users", self.users)):
             if value is not None:
                 require_whole(value, name)

@@ -70,7 +70,7 @@ class CoPurchaseCosine(ReferenceModel):
     minimum_overlap: int = 0
     head: int | None = None
 
-    def _check(self, data: Interactions) -> None:
+    def __post_init__(self) -> None:
         require_whole(self.minimum_overlap, "minimum_overlap", least=0)
         if self.head is not None:
             require_whole(self.head, "head", least=1)

@@ -66,9 +66,12 @@ class PublishedOutputs(PublishedModel):
     def _output(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
         """f of some items, without noise."""
 
-    def _check(self, data: Interactions) -> None:
+    def __post_init__(self) -> None:
         as_positive(self.epsilon, "epsilon")
         require_whole(self.least_ratings, "least_ratings")
+
+    def _check(self, data: Interactions) -> None:
+        """Any data will do."""
 
     # Using
 
@@ -155,9 +158,13 @@ class PublishedSlopeOne(PublishedOutputs):
             )
         return self._width
 
-    def _check(self, data: Interactions) -> None:
-        super()._check(data)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         require_whole(self.minimum_overlap, "minimum_overlap", least=1)
+        if self.rating_range is not None:
+            as_positive(self.rating_range, "rating_range")
+
+    def _check(self, data: Interactions) -> None:
         if data.rating is None or data.scale is None:
             raise UsageError("Slope One needs ratings on a public scale.", remedy=DECLARE_SCALE)
         self._width = data.scale.width

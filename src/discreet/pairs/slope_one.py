@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.common.arguments import require_whole
+from discreet.common.arguments import require_choice, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.published_model import entity_means
@@ -80,12 +80,13 @@ class SlopeOne(ReferenceModel):
     average: Literal["rated", "compared"] = "rated"
     head: int | None = None
 
-    def _check(self, data: Interactions) -> None:
+    def __post_init__(self) -> None:
         require_whole(self.minimum_overlap, "minimum_overlap", least=0)
         if self.head is not None:
             require_whole(self.head, "head", least=1)
-        if self.average not in ("rated", "compared"):
-            raise UsageError(f"average = {self.average!r} is not known.", remedy="Use 'rated' or 'compared'.")
+        require_choice(self.average, "average", ("rated", "compared"))
+
+    def _check(self, data: Interactions) -> None:
         if data.rating is None:
             raise UsageError("Slope One compares ratings, and there are none.", remedy="Use CoPurchaseCosine.")
 

@@ -98,13 +98,16 @@ class PTRJ(TagMethod):
 
     epsilon: Rational
     delta: Rational = 0
-    unit: Protected = "user"
+    unit: Protected | Unit = "user"
     popularity_share: Rational | None = None
     gram_share: Rational = 0
     head: int = 100
     resources: int = 100
 
     def __post_init__(self) -> None:
+        if isinstance(self.unit, Unit):
+            words = {USER: "user", ASSIGNMENT: "assignment"}
+            object.__setattr__(self, "unit", words.get(self.unit, self.unit.code))
         require_choice(self.unit, "unit", ("user", "assignment"))
         if self.popularity_share is None:
             object.__setattr__(self, "popularity_share", Fraction(1, 2) if self._hides_users else Fraction(1, 20))

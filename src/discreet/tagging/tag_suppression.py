@@ -93,9 +93,15 @@ class TagSuppression:
     clusters: int = 50
     rule: Rule = "least"
 
+    def __post_init__(self) -> None:
+        if not 0 <= as_fraction(self.sigma, "sigma") <= 1:
+            raise UsageError(f"sigma = {self.sigma} must be from 0 to 1.", remedy="It is the share that is kept.")
+        require_whole(self.clusters, "clusters", least=1)
+        require_choice(self.rule, "rule", get_args(Rule))
+
     def suppress(self, data: TagAssignments) -> TagAssignments:
         """The triples that are left. They are a part of the data, and no more private than any part."""
-        rate = self._rate()
+        rate = 1 - as_fraction(self.sigma, "sigma")
         cluster = tag_clusters(data, self.clusters)[data.tag]
         order = _order_of_removal(data, cluster, self.rule)
         counts = np.diff(data.user_starts)
@@ -104,15 +110,6 @@ class TagSuppression:
         rank = np.empty(len(data), dtype=np.int64)
         rank[order] = np.arange(len(data)) - np.repeat(data.user_starts[:-1], counts)
         return data.filter(rank >= removed[data.user])
-
-    def _rate(self) -> Fraction:
-        """The share that goes; everything that is asked for is checked."""
-        sigma = as_fraction(self.sigma, "sigma")
-        if not 0 <= sigma <= 1:
-            raise UsageError(f"sigma = {self.sigma} must be from 0 to 1.", remedy="It is the share that is kept.")
-        require_whole(self.clusters, "clusters", least=1)
-        require_choice(self.rule, "rule", get_args(Rule))
-        return 1 - sigma
 
 
 @dataclass
