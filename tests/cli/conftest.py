@@ -37,7 +37,7 @@ def process(tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=600,
             env={**os.environ, "COLUMNS": "100", **environment},
         )
 

@@ -68,7 +68,7 @@ def test_stopped_after_the_charge_it_names_the_entry(run, opened: Path, how: sig
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *COUNT, "--out", "counts"],
-        cwd=opened.parent, capture_output=True, text=True, check=False, timeout=120,
+        cwd=opened.parent, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 1
     assert "interrupted" in done.stderr

@@ -160,7 +160,7 @@ def _audited(films: Interactions) -> tuple[AuditReport, ...]:
 
     attacks = ("canary", "local-sensitivity")
     models = (PNCF(epsilon=MODEL_EPSILON), PrivateRecommender(epsilon=MODEL_EPSILON, delta=DELTA))
-    return tuple(audit(model, films, attacks=attacks, runs=100, seconds=20, processes=1) for model in models)
+    return tuple(audit(model, films, attacks=attacks, runs=100, seconds=None, processes=1) for model in models)
 
 
 def _risk(films: Interactions) -> RiskReport:
