@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 first_process = os.getpid()
-"""The process that imported discreet: in a fork of it polars may not work (``privacy/forks.py``)."""
+"""The process that imported discreet: in a fork of it polars may not work (``privacy/charging.py``)."""
 
 # Everything loads when it is first used: `import discreet` itself reads nothing but this file.
 _HOMES = {

@@ -73,15 +73,6 @@ def test_promises_for_different_units_do_not_add_up() -> None:
         promise().compose(promise(unit="record"))
 
 
-def test_comparison() -> None:
-    assert promise("1/2").implies(promise("1"))
-    assert not promise("1").implies(promise("1/2"))
-    assert not promise(unit="record").implies(promise())
-    assert not promise(standing=Standing.REFUTED).implies(promise())
-    assert not replace(promise(), joint=True).implies(promise())
-    assert promise().implies(replace(promise(), joint=True))
-
-
 def test_units_convert_one_way() -> None:
     record = promise(unit="record")
     bounded = cap_records(Interactions([("a", "x"), ("a", "y"), ("b", "x")]), 10)

@@ -100,16 +100,6 @@ def test_groups(epsilon: Fraction, steps: int) -> None:
     assert float(approximate.delta) <= exact * (1 + 1e-6)
 
 
-def test_comparison() -> None:
-    delta = Fraction(1, 10**6)
-    assert Pure(Fraction(1)).stays_within(Approximate(Fraction(1), delta))
-    assert not Approximate(Fraction(1), delta).stays_within(Pure(Fraction(1)))
-    assert Pure(Fraction(1)).stays_within(Concentrated(Fraction(1, 2)))
-    assert GaussianLoss(Fraction(1)).stays_within(Concentrated(Fraction(1, 2)))
-    assert not Concentrated(Fraction(1, 2)).stays_within(GaussianLoss(Fraction(1)))
-    assert Concentrated(rho_for(1, delta)).stays_within(Approximate(Fraction(1), delta))
-
-
 @pytest.mark.parametrize(
     "loss",
     [

@@ -241,7 +241,7 @@ def test_floats_and_whole_numbers_give_the_same_sets(
 @pytest.mark.parametrize(("size", "k", "rate"), [(400, 8, "1/50"), (60, 30, "3"), (200, 3, "100")])
 def test_float_probabilities_are_within_the_margin(size: int, k: int, rate: str) -> None:
     """Against whole numbers of 256 bits; the margin is passed by nobody and not a million times too wide."""
-    from discreet.privacy.subset_kernels import _fill
+    from discreet.privacy.kernels import _fill
 
     rng = np.random.default_rng(8)
     scores = np.sort(rng.integers(0, 900, size))[::-1].astype(np.int64)

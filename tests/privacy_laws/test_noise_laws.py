@@ -108,7 +108,7 @@ def test_a_tie_is_settled_by_the_next_byte(monkeypatch: pytest.MonkeyPatch) -> N
         return np.full(n, byte, dtype=np.uint8)
 
     monkeypatch.setattr(entropy, "random_bytes", stream)
-    assert noise.below(5, threshold).all()
+    assert noise._below_rows(5, (threshold,)).all()
     assert asked == [5, 5, 5, 5]
 
 

@@ -55,7 +55,7 @@ def test_the_threshold_is_the_least_that_is_safe(cap: int) -> None:
 def test_noise_and_names_share_delta(cap: int) -> None:
     """The threshold takes half of δ for names of one user alone; the noise keeps ε with the other half."""
     selection = GaussianSelection.of(epsilon="1/2", delta="1e-5")
-    assert delta_of_mu(math.sqrt(cap) / selection.parameter(cap), "1/2") <= 5e-6
+    assert delta_of_mu(math.sqrt(cap) / selection.parameter(cap), 0.5) <= 5e-6
 
 
 def count_law(users: int, selection: GaussianSelection, cap: int, *, lower: int) -> dict[int | None, float]:

@@ -1,8 +1,9 @@
 """What many releases lose together: four views of the same list of losses.
 
-Every view is a true upper bound; they differ in how close they come. All of them hold when each mechanism is chosen
-after seeing what the earlier ones gave (adaptive composition), in whatever order the kinds of losses mix, for a list of
-losses that was fixed beforehand. Where the losses may be chosen on the way too is told in ``docs/ledger.md``.
+Every view is a true upper bound, an (ε, δ) that is rounded up; they differ in how close they come. All of them hold
+when each mechanism is chosen after seeing what the earlier ones gave (adaptive composition), in whatever order the
+kinds of losses mix, for a list of losses that was fixed beforehand. Where the losses may be chosen on the way too is
+told in ``docs/ledger.md``.
 
 References
 ----------
@@ -27,14 +28,12 @@ from discreet.privacy.numbers import Rational, as_probability, plain
 __all__ = [
     "VIEWS",
     "LossCount",
-    "Total",
     "View",
     "basic",
     "concentrated",
     "gaussian",
     "pld",
     "stated_delta",
-    "tightest",
     "totals",
 ]
 
@@ -46,27 +45,7 @@ LossCount = Loss | tuple[Loss, int]
 _SHARES = tuple(Fraction(share) for share in ("1/100", "1/10", "1/2", "9/10", "99/100"))
 
 
-@dataclass(frozen=True)
-class Total:
-    """All losses together: (epsilon, delta), and by which view.
-
-    Attributes
-    ----------
-    epsilon, delta
-        Together the losses are (epsilon, delta)-differentially private; both are rounded up where they are rounded.
-    view
-        "basic", "concentrated", "gaussian" or "pld".
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    view: View
-
-    def __str__(self) -> str:
-        return f"{Approximate(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)} ({self.view})"
-
-
-def basic(losses: Iterable[LossCount], delta: Rational = 0) -> Total:
+def basic(losses: Iterable[LossCount], delta: Rational = 0) -> Approximate:
     """Epsilons add and deltas add.
 
     Losses in the sense of zCDP and GDP are first added among themselves and then converted once, at the delta that
@@ -82,17 +61,17 @@ def basic(losses: Iterable[LossCount], delta: Rational = 0) -> Total:
     Examples
     --------
     >>> print(basic([(Pure(Fraction(1, 20)), 100), Approximate(Fraction(1), Fraction(1, 10**7))], "1e-6"))
-    ε = 6, δ = 1e-7 (basic)
+    ε = 6, δ = 1e-7
     """
     heap = _Heap.of(losses)
     rest = heap.rest_of(as_probability(delta))
     soft = heap.soft()
     if soft is None:
-        return Total(heap.epsilon(), heap.delta, "basic")
-    return Total(heap.epsilon() + soft.epsilon_at(_room(rest, soft)), heap.delta + rest, "basic")
+        return Approximate(heap.epsilon(), heap.delta)
+    return Approximate(heap.epsilon() + soft.epsilon_at(_room(rest, soft)), heap.delta + rest)
 
 
-def concentrated(losses: Iterable[LossCount], delta: Rational) -> Total:
+def concentrated(losses: Iterable[LossCount], delta: Rational) -> Approximate:
     """Everything that has a bound in zCDP is added as ρ and converted once; (ε, δ) losses are added as they are.
 
     Examples
@@ -106,11 +85,11 @@ def concentrated(losses: Iterable[LossCount], delta: Rational) -> Total:
     soft = Concentrated(heap.rho + heap.mu_squared / 2 + _sum_of(heap.pure, lambda epsilon: epsilon**2 / 2))
     stated = _sum_of(heap.approximate)
     if soft.rho == 0:
-        return Total(stated, heap.delta, "concentrated")
-    return Total(stated + soft.epsilon_at(_room(rest, soft)), heap.delta + rest, "concentrated")
+        return Approximate(stated, heap.delta)
+    return Approximate(stated + soft.epsilon_at(_room(rest, soft)), heap.delta + rest)
 
 
-def gaussian(losses: Iterable[LossCount], delta: Rational) -> Total:
+def gaussian(losses: Iterable[LossCount], delta: Rational) -> Approximate:
     """The exact bound where every loss is Gaussian: μ² adds up.
 
     Examples
@@ -127,11 +106,11 @@ def gaussian(losses: Iterable[LossCount], delta: Rational) -> Total:
     rest = heap.rest_of(as_probability(delta))
     soft = heap.soft()
     if soft is None:
-        return Total(Fraction(0), Fraction(0), "gaussian")
-    return Total(soft.epsilon_at(_room(rest, soft)), rest, "gaussian")
+        return Approximate(Fraction(0), Fraction(0))
+    return Approximate(soft.epsilon_at(_room(rest, soft)), rest)
 
 
-def pld(losses: Iterable[LossCount], delta: Rational) -> Total:
+def pld(losses: Iterable[LossCount], delta: Rational) -> Approximate:
     """Privacy loss distributions: the tightest of the views, never above the others.
 
     An ε-private step is at worst randomized response, a Gaussian step at worst a pair of normal distributions;
@@ -152,10 +131,10 @@ def pld(losses: Iterable[LossCount], delta: Rational) -> Total:
     known = [basic(pairs, at).epsilon]
     if rest > 0:
         known += [concentrated(pairs, at).epsilon, *_by_distributions(heap, rest)]
-    return Total(min(known), at, "pld")
+    return Approximate(min(known), at)
 
 
-def totals(losses: Iterable[LossCount], delta: Rational) -> dict[View, Total]:
+def totals(losses: Iterable[LossCount], delta: Rational) -> dict[View, Approximate]:
     """Every view that applies, by name.
 
     Parameters
@@ -174,7 +153,7 @@ def totals(losses: Iterable[LossCount], delta: Rational) -> dict[View, Total]:
     pairs = tuple(_counted(losses))
     heap = _Heap.of(pairs)
     at = as_probability(delta)
-    views: dict[View, Total] = {"basic": basic(pairs, at)}
+    views: dict[View, Approximate] = {"basic": basic(pairs, at)}
     if heap.rest_of(at) > 0:
         views["concentrated"] = concentrated(pairs, at)
         if heap.is_gaussian and heap.mu_squared:
@@ -183,17 +162,12 @@ def totals(losses: Iterable[LossCount], delta: Rational) -> dict[View, Total]:
     return views
 
 
-def tightest(losses: Iterable[LossCount], delta: Rational) -> Total:
-    """The view with the least epsilon."""
-    return min(totals(losses, delta).values(), key=lambda total: total.epsilon)
-
-
 def stated_delta(losses: Iterable[LossCount]) -> Fraction:
     """The deltas that the losses themselves state, added up. zCDP and GDP state none until they are converted."""
     return _Heap.of(losses).delta
 
 
-VIEWS: dict[str, Callable[[Iterable[LossCount], Rational], Total]] = {
+VIEWS: dict[str, Callable[[Iterable[LossCount], Rational], Approximate]] = {
     "basic": basic,
     "concentrated": concentrated,
     "pld": pld,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -9,8 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
+import discreet
 from discreet.errors import DiscreetWarning, LedgerError, PrivacyError, Remedy
-from discreet.privacy.forks import require_working_polars
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.units import Unit
 
@@ -24,11 +26,14 @@ __all__ = [
     "note_saved",
     "require_allowed",
     "require_covered_as_read",
+    "require_working_polars",
     "sandbox",
     "unsaved",
 ]
 
 _CHARGES: deque[Spend] = deque(maxlen=1000)  # the latest charges of this process
+_WORKING_SECONDS = 10  # how long polars may take to sort three numbers
+_working_in = discreet.first_process  # the process in which polars is known to work
 _SANDBOX: ContextVar[bool] = ContextVar("discreet_sandbox", default=False)
 
 
@@ -139,6 +144,34 @@ def require_covered_as_read(data: Dataset, unit: Unit) -> None:
             cli="Protect whole users with --unit user, or give --duplicates error or --duplicates keep.",
         ),
     )
+
+
+def require_working_polars() -> None:
+    """Refuse to go on in a fork in which polars would wait forever for threads that are not in the fork.
+
+    In a process that was not forked this costs nothing. In a fork polars is tried once, on three numbers, in a thread
+    of its own. A parent that has only imported polars leaves it usable.
+    """
+    global _working_in
+    if os.getpid() == _working_in:
+        return
+    trial = threading.Thread(target=_sort, daemon=True)
+    trial.start()
+    trial.join(_WORKING_SECONDS)
+    if trial.is_alive():
+        raise PrivacyError(
+            "this process was forked from one that had used polars already, and polars does not work in it; nothing "
+            "was charged.",
+            remedy='Start it with multiprocessing.get_context("spawn"), or fork before data are read.',
+        )
+    _working_in = os.getpid()
+
+
+def _sort() -> None:
+    import polars as pl
+
+    # Both ways in which polars works: on its threads, and through the engine of lazy queries.
+    pl.DataFrame({"number": [3, 1, 2]}).sort("number").lazy().select(pl.col("number") + 1).collect()
 
 
 class _Unbooked:

@@ -260,7 +260,7 @@ class PolicySelection(KeySelection):
         super().check(data)
 
     def weights(self, data: BoundedInteractions) -> NDArray[np.int64]:
-        from discreet.privacy.policy_kernels import descend
+        from discreet.privacy.kernels import descend
 
         cap = data.most_records
         goal = self.cutoff(cap) + math.ceil(self.reach * sqrt_up(self.parameter(cap), bits=4))

@@ -135,7 +135,7 @@ class Guarantee:
         but = f", except with probability {plain(delta)}" if delta else ""
         return f"{self.loss}. Even odds of a guess about it become at most {odds} to 1{but}."
 
-    # Composition and comparison
+    # Composition
 
     def compose(self, *others: Guarantee) -> Guarantee:
         """The promise about all of them together: losses add, the weakest standing holds."""
@@ -155,15 +155,6 @@ class Guarantee:
             caps=_distinct(cap for g in together for cap in g.caps),
             not_covered=_distinct(gap for g in together for gap in g.not_covered),
             joint=any(g.joint for g in together),
-        )
-
-    def implies(self, other: Guarantee) -> bool:
-        """Whether this promise is at least as strong: same unit, no weaker standing, no larger loss."""
-        return (
-            self.unit == other.unit
-            and self.standing.rank <= other.standing.rank
-            and (other.joint or not self.joint)
-            and self.loss.stays_within(other.loss)
         )
 
     # The same mechanism, another unit

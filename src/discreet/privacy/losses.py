@@ -24,7 +24,6 @@ from discreet.common.numerals import parse_rational
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.numbers import (
     Rational,
-    as_fraction,
     as_positive,
     as_probability,
     plain,
@@ -40,6 +39,7 @@ __all__ = [
     "Loss",
     "Pure",
     "add",
+    "delta_of_mu",
     "loss_from_json",
     "mu_for",
     "rho_for",
@@ -73,23 +73,6 @@ class Loss(ABC):
     def to_json(self) -> dict[str, Any]:
         fields = {name: str(value) for name, value in vars(self).items()}
         return {"kind": self.kind, **fields}
-
-    def stays_within(self, other: Loss) -> bool:
-        """Whether everything this loss allows, the other allows too."""
-        if isinstance(other, Pure | Approximate):
-            return self._finite_at(other.delta) and self.epsilon_at(other.delta) <= other.epsilon
-        mine, theirs = self.concentrated(), other.concentrated()
-        if isinstance(other, GaussianLoss):
-            return isinstance(self, GaussianLoss) and self.mu_squared <= other.mu_squared
-        assert theirs is not None
-        return mine is not None and mine.rho <= theirs.rho and mine.delta <= theirs.delta
-
-    def _finite_at(self, delta: Fraction) -> bool:
-        try:
-            self.epsilon_at(delta)
-        except PrivacyError:
-            return False
-        return True
 
 
 @dataclass(frozen=True)
@@ -260,12 +243,7 @@ def mu_for(epsilon: Rational, delta: Rational) -> Fraction:
     0.2367
     """
     wanted, at = _target(epsilon, delta)
-    return _largest(lambda mu: _delta_of_mu(mu, wanted) <= at)
-
-
-def delta_of_mu(mu: Rational, epsilon: Rational) -> float:
-    """δ(ε) of μ-GDP: Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2)."""
-    return _delta_of_mu(float(as_positive(mu, "mu")), float(as_fraction(epsilon, "epsilon")))
+    return _largest(lambda mu: delta_of_mu(mu, wanted) <= at)
 
 
 def _target(epsilon: Rational, delta: Rational) -> tuple[float, float]:
@@ -310,22 +288,24 @@ def _epsilon_of_rho(rho: float, delta: float) -> Fraction:
 
 
 def _epsilon_of_mu(mu: float, delta: float) -> Fraction:
-    if mu == 0 or _delta_of_mu(mu, 0.0) <= delta:
+    if mu == 0 or delta_of_mu(mu, 0.0) <= delta:
         return Fraction(0)
     low, high = 0.0, 1.0
-    while _delta_of_mu(mu, high) > delta:
+    while delta_of_mu(mu, high) > delta:
         low, high = high, 2 * high
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (low, middle) if _delta_of_mu(mu, middle) <= delta else (middle, high)
+        low, high = (low, middle) if delta_of_mu(mu, middle) <= delta else (middle, high)
     return round_up(high * (1 + 1e-12))
 
 
-def _delta_of_mu(mu: float, epsilon: float) -> float:
+def delta_of_mu(mu: float | Fraction, epsilon: float | Fraction) -> float:
+    """δ(ε) of μ-GDP: Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2)."""
     from scipy.special import log_ndtr
 
+    mu, epsilon = float(mu), float(epsilon)
     if mu == 0:
         return 0.0
     first = float(log_ndtr(-epsilon / mu + mu / 2))

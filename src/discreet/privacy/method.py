@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.charging import charged
-from discreet.privacy.forks import require_working_polars
+from discreet.privacy.charging import charged, require_working_polars
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss

@@ -23,7 +23,7 @@ from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.privacy.numbers import Real, exp_minus
 
-__all__ = ["LEAST_SCALE", "below", "check_scale", "check_variance", "discrete_gaussian", "discrete_laplace"]
+__all__ = ["LEAST_SCALE", "check_scale", "check_variance", "discrete_gaussian", "discrete_laplace"]
 
 MOST_SCALE = 2**48
 LEAST_SCALE = Fraction(1, 64)
@@ -88,11 +88,6 @@ def discrete_gaussian(shape: Shape, variance: Fraction) -> NDArray[np.int64]:
         flat[filled : filled + accepted.size] = accepted
         filled += accepted.size
     return flat.reshape(shape)
-
-
-def below(n: int, threshold: Real) -> NDArray[np.bool_]:
-    """``n`` independent bits, each 1 with exactly the probability ``threshold``."""
-    return _below_rows(n, (threshold,))[0]
 
 
 def check_scale(scale: Fraction) -> None:
@@ -168,7 +163,7 @@ def _whole_periods(n: int, threshold: Real) -> NDArray[np.uint64]:
     periods = np.ones(n, dtype=np.uint64)
     going = np.arange(n)
     while going.size:
-        going = going[below(going.size, threshold)]
+        going = going[_below_rows(going.size, (threshold,))[0]]
         periods[going] += np.uint64(1)
     return periods
 

@@ -84,7 +84,7 @@ def _places(falling: NDArray[np.int64], words: NDArray[np.uint64], rate: Fractio
     margin = 4 * (size * 2.0**-52 + k * 2.0**-40)
     # All of this is public, so that the choice of the way tells nothing. C(M, k) ≤ (eM/k)^k bounds the table.
     if k * math.log2(math.e * size / k) <= MOST_EXPONENT and rate <= 2**MOST_EXPONENT and margin <= 2.0**-10:
-        from discreet.privacy.subset_kernels import decide_coins
+        from discreet.privacy.kernels import decide_coins
 
         table = np.empty((size + 1, k + 1))
         open_at = decide_coins(falling.view(np.uint64), words, float(rate), entropy.WORD, margin, TINY, table, chosen)

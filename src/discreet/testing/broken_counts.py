@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
+from discreet.privacy import published_draws
 from discreet.privacy.bounding import BoundedSums, cap_records
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.mechanisms import LaplaceMechanism
 from discreet.privacy.method import Method, Plan
-from discreet.privacy.noise import below
-from discreet.privacy.numbers import Rational, Real, as_positive
+from discreet.privacy.numbers import Rational, as_positive
 
 __all__ = [
     "BROKEN_COUNTS",
@@ -40,9 +39,6 @@ __all__ = [
 
 Numbers = NDArray[np.float64]
 Parts = dict[str, pl.DataFrame | NDArray[Any]]
-
-HALF = Real(lambda precision: (Fraction(1, 2), Fraction(1, 2)))
-DIGITS = 53
 
 
 @dataclass(frozen=True)
@@ -172,9 +168,8 @@ class FloatNoise(NoisyCounts):
     flaw = "noise in floating point leaves traces in the lowest digits"
 
     def _parts(self, data: Interactions) -> Parts:
-        digits = below(DIGITS * data.n_items, HALF).reshape(data.n_items, DIGITS).astype(np.float64)
-        uniform = digits @ np.exp2(-np.arange(1, DIGITS + 1, dtype=np.float64))
-        return {"counts": _table(data, self._sums(data).values + _laplace(uniform, self._scale()))}
+        noise = published_draws.laplace(np.full(data.n_items, self._scale()))
+        return {"counts": _table(data, self._sums(data).values + noise)}
 
 
 class SparseNoise(NoisyCounts):

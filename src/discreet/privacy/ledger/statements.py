@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.accounting import Total, View, totals
+from discreet.privacy.accounting import View, totals
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger.accounts import Account, Amount, Balance
-from discreet.privacy.losses import Loss
+from discreet.privacy.losses import Approximate, Loss
 from discreet.privacy.numbers import stated
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Statement:
     spent: Amount
     reserved: Amount
     left: Amount
-    views: Mapping[View, Total]
+    views: Mapping[View, Approximate]
     entries: tuple[Entry, ...]
     refuted: tuple[Entry, ...] = ()
 

@@ -1,7 +1,6 @@
-"""Compiled first attempt at the coins of a k-subset, in floating point with a certain margin.
+"""Compiled loops of selections. Import them inside the function that needs them: numba is heavy.
 
-Import it inside the function that needs it: numba is heavy. Nothing is drawn here: the random words are handed in, and
-a coin that the margin leaves open is handed back (``docs/proofs/selection.md``, Theorem 11).
+Nothing is drawn here: random words are handed in.
 """
 
 from __future__ import annotations
@@ -12,7 +11,38 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["decide_coins"]
+__all__ = ["decide_coins", "descend"]
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    keys: NDArray[np.int32],
+    n_keys: int,
+    goal: int,
+    length: int,
+) -> NDArray[np.int64]:
+    """Weights of all keys after every user, one after the other, has moved their own keys towards the goal.
+
+    A user moves along the straight line to the point where all of the user's keys weigh ``goal``, by ``length`` at
+    most. Whole numbers; steps are rounded towards zero.
+    """
+    weights = np.zeros(n_keys, dtype=np.int64)
+    for user in order:
+        first, last = starts[user], starts[user + 1]
+        squared = 0.0
+        for place in range(first, last):
+            gap = float(goal - weights[keys[place]])
+            squared += gap * gap
+        distance = math.sqrt(squared)
+        for place in range(first, last):
+            key = keys[place]
+            if distance <= length:
+                weights[key] = goal
+            else:
+                weights[key] += np.int64(float(goal - weights[key]) * (length / distance))
+    return weights
 
 
 @njit(cache=True)
@@ -45,7 +75,7 @@ def decide_coins(
     table: NDArray[np.float64],
     chosen: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Flip the coins of each row until the set is complete or a coin is open.
+    """Flip the coins of each row in floating point until the set is complete or a coin is within the margin.
 
     Parameters
     ----------
