@@ -30,4 +30,4 @@ def splitmix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def splitmix_uniforms(size: int, start: int = 0) -> NDArray[np.float64]:
     """Numbers from 0 to below 1: the stream of SplitMix64 from a start on."""
     places = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(start)
-    return (splitmix(places) >> np.uint64(11)) * 2.0**-53
+    return (splitmix(places) >> np.uint64(11)).astype(np.float64) * 2.0**-53
