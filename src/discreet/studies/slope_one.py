@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.attacks.games.linear import HistorySizes, RatingAdversary, stepped, values_of
-from discreet.attacks.games.shown import shown_scores
+from discreet.attacks.games.observing import shown_scores
 from discreet.attacks.risk.curve import RiskCurve, RiskPoint
 from discreet.attacks.risk.noisy_outputs import kept_shares
 from discreet.common.remedies import KEEP_LATEST

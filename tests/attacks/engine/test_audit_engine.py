@@ -13,12 +13,12 @@ import pytest
 import discreet as dc
 from discreet.attacks import Game, NeighboringData, audit
 from discreet.attacks.engine.targets import Target
-from discreet.attacks.games.users import Canary
+from discreet.attacks.games.registry import ATTACKS
 from discreet.counting import ItemCounts, TopItems
 from discreet.errors import PrivacyError, ReleaseError, UsageError
 from discreet.neighbors import KNN, PNCF, PPNS, PrivateItemKNN
 
-CANARY = Canary(name="canary")
+CANARY = ATTACKS["canary"]
 
 
 def test_the_control_is_not_refuted_and_nearly_used_up(films, noisy_users, fixed_bits) -> None:

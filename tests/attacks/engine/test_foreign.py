@@ -174,9 +174,9 @@ def test_processes_that_import_the_same_seed_draw_differently(films, tmp_path: P
     from discreet.attacks.engine.foreign.lookup import outside
     from discreet.attacks.engine.runs import Job
     from discreet.attacks.engine.workers import WorkerPool
-    from discreet.attacks.games.users import Canary
+    from discreet.attacks.games.registry import attack
 
-    CANARY_PREDICTIONS = Canary(name="canary-predictions", view="predictions")
+    CANARY_PREDICTIONS: Any = attack("canary-predictions")
 
     (tmp_path / "seeded_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))

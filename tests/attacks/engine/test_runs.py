@@ -16,13 +16,13 @@ from discreet.attacks import audit
 from discreet.attacks.engine.runs import Job, Journal, as_line, from_line, perform
 from discreet.attacks.engine.targets import Target
 from discreet.attacks.engine.workers import WorkerPool
-from discreet.attacks.games.members import Member
-from discreet.attacks.games.users import Canary
+from discreet.attacks.games.given import Member
+from discreet.attacks.games.registry import ATTACKS
 from discreet.counting import ItemCounts
 from discreet.errors import EvaluationError
 
-CANARY = Canary(name="canary")
-CANARY_RECOMMENDATIONS = Canary(name="canary-recommendations", view="recommendations")
+CANARY: Any = ATTACKS["canary"]
+CANARY_RECOMMENDATIONS: Any = ATTACKS["canary-recommendations"]
 
 
 def job(films, **options) -> Job:

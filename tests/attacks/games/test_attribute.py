@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from discreet.attacks import audit
 from discreet.attacks.engine.claims import claim_about
 from discreet.attacks.engine.targets import Target
-from discreet.attacks.games.records import OneValue
+from discreet.attacks.games.registry import ATTACKS
 from discreet.factors import PrivateRatings
 from discreet.neighbors import KNN, PrivateItemKNN
 from discreet.pairs import PublishedSlopeOne
 from discreet.privacy.units import Unit
 
-ATTRIBUTE = OneValue(name="attribute")
-ATTRIBUTE_PREDICTIONS = OneValue(name="attribute-predictions", view="predictions")
+ATTRIBUTE: Any = ATTACKS["attribute"]
+ATTRIBUTE_PREDICTIONS = ATTACKS["attribute-predictions"]
 
 
 def test_the_worlds_differ_in_one_value(films) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,7 @@ import pytest
 import discreet as dc
 from discreet.attacks import audit
 from discreet.attacks.engine.targets import Target
-from discreet.attacks.games.answers import AcrossViews, AskAgain, AskItemAgain
-from discreet.attacks.games.users import ManyRecords
+from discreet.attacks.games.registry import ATTACKS
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.units import Unit
@@ -27,8 +27,8 @@ from discreet.testing.broken_recommenders import (
 )
 from discreet.testing.noisy_knn import RandomizedRatingsKNN, ReuseKNN, randomized_response
 
-ASK_AGAIN_PREDICTIONS = AskAgain(name="ask-again-predictions", view="predictions", asks=150)
-ACROSS_VIEWS = AcrossViews(name="across-views", view="predictions and recommendations")
+ASK_AGAIN_PREDICTIONS: Any = ATTACKS["ask-again-predictions"]
+ACROSS_VIEWS: Any = ATTACKS["across-views"]
 
 # The games that must refute each, and how many runs that takes.
 REFUTED_BY = {
@@ -109,7 +109,7 @@ def test_the_question_is_about_what_is_promised(films) -> None:
         pair = ASK_AGAIN_PREDICTIONS.datasets(target, films, np.random.default_rng(0))
         assert pair.unit == unit
         assert differing in pair.with_.users.ids()
-    game = AskItemAgain(name="ask-item-again-predictions", view="predictions")
+    game = ATTACKS["ask-item-again-predictions"]
     assert str(game.obstacle(target, films)).startswith("the guarantee is about one record")
 
 
@@ -135,7 +135,7 @@ def test_a_game_across_views_needs_both(films) -> None:
 
 
 def test_clipping_is_looked_for_with_more_records_than_any_cap(films) -> None:
-    game = ManyRecords(name="many-records-recommendations", view="recommendations")
+    game: Any = ATTACKS["many-records-recommendations"]
     pair = game.datasets(Target.of(MissingClipping(), films), films, np.random.default_rng(0))
     assert pair.with_.n_users == pair.without.n_users + 1
     assert pair.records == pair.with_.records_per_user.max() > 200

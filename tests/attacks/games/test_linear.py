@@ -11,8 +11,8 @@ import pytest
 from discreet.attacks.games.linear import HistorySizes, PurchaseAdversary, RatingAdversary
 from discreet.attacks.games.linear_attack import LinearAttack, linear_attack
 from discreet.attacks.games.noise_means import EXACT, mean_noise_tail
+from discreet.attacks.games.observing import noise_free, shown_answers, shown_scores
 from discreet.attacks.games.secrets import Secrets
-from discreet.attacks.games.shown import noise_free, shown_answers, shown_scores
 from discreet.data import Interactions, RatingScale, synthetic
 from discreet.errors import UsageError
 from discreet.pairs import CoPurchaseCosine, PrivateSlopeOne, PublishedCosine, PublishedSlopeOne, SlopeOne

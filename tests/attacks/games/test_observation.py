@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.attacks import audit
 from discreet.attacks.engine.targets import Target
-from discreet.attacks.games.observation import Observation, climbs
+from discreet.attacks.games.given import Observation, climbs
 from discreet.errors import UsageError
 from discreet.neighbors import KNN
 from discreet.pairs import CoPurchaseCosine

@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from discreet.attacks import audit
 from discreet.attacks.engine.bounds import one_run_lower_bound, rho_lower_bound
-from discreet.attacks.games.one_run import OneRun
+from discreet.attacks.games.given import OneRun
 from discreet.errors import UsageError
 from discreet.neighbors import KNN, PrivateItemKNN
 

@@ -9,7 +9,8 @@ import pytest
 import discreet as dc
 from discreet.attacks import audit
 from discreet.attacks.engine.targets import Target
-from discreet.attacks.games.reconstruction import Reconstruction, area_under_curve, released_by_item
+from discreet.attacks.games.given import Reconstruction, area_under_curve
+from discreet.attacks.games.observing import released_by_item
 from discreet.counting import ItemCounts
 from discreet.data.ids import IdMap
 from discreet.errors import UsageError

@@ -10,7 +10,7 @@ import pytest
 from discreet.attacks import Game, NeighboringData, audit
 from discreet.attacks.engine.targets import Target
 from discreet.attacks.games.registry import attack
-from discreet.attacks.games.traces import finest_digits
+from discreet.attacks.games.small import finest_digits
 from discreet.counting import DFT, GS, HPA, LPA, ItemCounts
 from discreet.data import Interactions
 from discreet.neighbors import NaiveExponentialNeighbors

@@ -22,7 +22,7 @@ from discreet.attacks.engine.trials import Trial, affordable, grouped, ready_att
 from discreet.attacks.engine.verdicts import Score, evaluate_runs
 from discreet.attacks.engine.workers import WorkerPool
 from discreet.attacks.games.game import Attack, Dataset, Game
-from discreet.attacks.games.one_run import OneRun
+from discreet.attacks.games.given import OneRun
 from discreet.attacks.games.registry import attacks as attacks_of
 from discreet.data.interactions import Interactions
 from discreet.errors import DiscreetError, EvaluationError, UsageError

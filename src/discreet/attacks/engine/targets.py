@@ -14,8 +14,8 @@ from discreet.attacks.engine.foreign.wrapper import ForeignModel, as_release, gu
 from discreet.attacks.engine.identity import identity
 from discreet.attacks.engine.making import is_maker, made
 from discreet.attacks.engine.queries import Asked, Request
-from discreet.attacks.games.datasets import background
 from discreet.attacks.games.game import Dataset, View
+from discreet.attacks.games.small import background
 from discreet.attacks.games.tables import table_backgrounds
 from discreet.attacks.games.tags import tag_background
 from discreet.data.tables import Table

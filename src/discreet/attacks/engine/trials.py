@@ -13,7 +13,7 @@ from discreet.attacks.engine.runs import FEWEST, Job, perform
 from discreet.attacks.engine.targets import Target
 from discreet.attacks.engine.workers import WorkerPool
 from discreet.attacks.games.game import Attack, Dataset, Game
-from discreet.attacks.games.one_run import OneRun
+from discreet.attacks.games.given import OneRun
 from discreet.errors import DiscreetError, EvaluationError
 
 __all__ = ["Trial", "affordable", "grouped", "is_crafted", "ready_attacks", "sharing_fits"]

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import share
 from discreet.attacks.engine.limits import limit_of
-from discreet.attacks.games.datasets import GivenGame
-from discreet.attacks.games.game import RECORD, VALUE, Features, NeighboringData, View
+from discreet.attacks.games.game import RECORD, VALUE, Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.linear import Floats, Outputs, RatingAdversary, values_of
+from discreet.attacks.games.observing import least_history, noise_free, predicts_ratings, shown_answers, with_epsilon
 from discreet.attacks.games.reports import LinearReport, LinearRow, claimed
 from discreet.attacks.games.secrets import Secrets
-from discreet.attacks.games.shown import least_history, noise_free, predicts_ratings, shown_answers, with_epsilon
 from discreet.common.arguments import require_whole
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale

@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreet.attacks.games import counterexamples, tables, tags, users
-from discreet.attacks.games.answers import AcrossViews, AskAgain, AskItemAgain
-from discreet.attacks.games.game import VIEWS, Attack, View
+from discreet.attacks.games import counterexamples as published
+from discreet.attacks.games import small, tables, tags
+from discreet.attacks.games.game import VIEWS, Attack, SmallGame, View
+from discreet.attacks.games.given import Member, Observation, OneRun, Reconstruction
 from discreet.attacks.games.linear_attack import LinearAttack
-from discreet.attacks.games.members import Member
-from discreet.attacks.games.observation import Observation
-from discreet.attacks.games.one_run import OneRun
-from discreet.attacks.games.reconstruction import Reconstruction
-from discreet.attacks.games.records import OneRating, OneValue
-from discreet.attacks.games.rows import OneEntry
+from discreet.attacks.games.observing import seen
 from discreet.attacks.games.sybil import SybilAttack
-from discreet.attacks.games.traces import Traces
 from discreet.data.interactions import Interactions
+from discreet.data.tables import Table
+from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 
 __all__ = ["ATTACKS", "attack", "attacks"]
@@ -38,53 +35,88 @@ def _views(attack: Attack, *views: View) -> Iterator[Attack]:
     return (replace(attack, name=attack.name + SUFFIXES[view], view=view) for view in views)
 
 
+def _tags(name: str, make: Any, about: Any, *, replaced: bool = False) -> SmallGame:
+    """A game on tags, whose releases take longer than counts. In most of them something is in one dataset only."""
+    game = SmallGame(name=name, make=make, reads=tags.seen_tags, data_type=TagAssignments, about=about, effort=1)
+    return game if replaced else replace(game, unless=tags.public_presence)
+
+
+def _table(name: str, make: Any, *, effort: int = 2, **other: Any) -> SmallGame:
+    """The attacker chooses the queries and sees all that is released."""
+    return SmallGame(name=name, make=make, data_type=Table, effort=effort, **{"reads": tables.seen_answers, **other})
+
+
+def _claimed(name: str, view: View, make: Any, reads: Any, about: Any, *needs: str, effort: int = 8) -> SmallGame:
+    """A counterexample to what is claimed by models with certain settings."""
+    game = SmallGame(name=name, view=view, make=make, reads=reads, about=about, effort=effort)
+    return replace(game, needs_claim=True, needs_settings=needs)
+
+
+def _users(name: str, make: Any, **other: Any) -> SmallGame:
+    return SmallGame(name=name, make=make, about="user", **{"reads": seen, "effort": 2, **other})
+
+
+BOTH: View = "predictions and recommendations"
+SIMILAR: View = "similar items"
+
+_FIRST = published.first_prediction
+_ONE_ENTRY = SmallGame(
+    name="one-entry", make=published.one_entry, reads=published.drawn_items, unless=published.no_row, effort=2
+)
+# A model that draws when it is asked takes long; any other one leaves its time to other games.
+_AGAIN = small.AskAgain(name="ask-again", make=small.by_guarantee, reads=seen, effort=1, share=4)
+_ITEM_AGAIN = small.AskAgain(name="ask-item-again", make=small.one_item, reads=seen, about="user", effort=1, share=9)
+# How much noise there is shows nowhere as well as here.
+_ONE_ITEM = _users("one-item", small.one_item, unless=small.seen_together, effort=16, share=15)
+
 LISTED: list[Attack] = [
-    *_views(users.Canary(name="canary"), *VIEWS),
-    *_views(OneRating(name="rating"), *VIEWS),
-    counterexamples.LocalSensitivity(name="local-sensitivity", view="similar items"),
-    counterexamples.SwappedRanks(name="swapped-ranks", view="similar items"),
-    counterexamples.AllNeighbors(name="all-neighbors", view="similar items"),
-    OneEntry(name="one-entry"),
-    counterexamples.OneRaterMore(name="one-rater-more", view="predictions"),
-    counterexamples.FirstBuyer(name="first-buyer", view="predictions"),
-    *_views(users.OneItem(name="one-item"), *SHOWN, "predictions and recommendations"),
-    *_views(users.RepeatedItem(name="repeated-item"), *SHOWN),
-    *_views(users.ManyRecords(name="many-records"), *SHOWN),
-    *_views(users.ActiveUser(name="active-user"), *SHOWN),
-    *_views(users.QuietUser(name="quiet-user"), *SHOWN),
-    *_views(Traces(name="traces"), *SHOWN),
+    *_views(_users("canary", small.canary, effort=8), *VIEWS),
+    *_views(SmallGame(name="rating", make=small.one_rating, reads=seen, about="record"), *VIEWS),
+    _claimed("local-sensitivity", SIMILAR, published.local_sensitivity, published.nearest_of_first, "user"),
+    _claimed("swapped-ranks", SIMILAR, published.swapped_ranks, published.comes_with_one_behind, "record", "k", "beta"),
+    _claimed("all-neighbors", SIMILAR, published.all_neighbors, published.similar_to_first, "user", "k"),
+    _ONE_ENTRY,
+    _claimed("one-rater-more", "predictions", published.one_rater_more, _FIRST, "record", "minimum_overlap", effort=2),
+    _claimed("first-buyer", "predictions", published.first_buyer, _FIRST, "record", "least_ratings", effort=2),
+    *_views(_ONE_ITEM, *SHOWN, BOTH),
+    *_views(_users("repeated-item", small.repeated_item), *SHOWN),
+    *_views(_users("many-records", small.many_records, reads=small.seen_with_sum), *SHOWN),
+    *_views(_users("active-user", small.active_user), *SHOWN),
+    *_views(_users("quiet-user", small.quiet_user), *SHOWN),
+    # Digits tell something in a few runs out of a hundred.
+    *_views(_users("traces", small.lone_items, reads=small.traces, effort=4, share=9), *SHOWN),
     # Predictions cost less than lists: they are played on fits of their own, with more questions.
-    *_views(AskAgain(name="ask-again", asks=150), "predictions"),
-    *_views(AskAgain(name="ask-again"), "recommendations", "similar items"),
-    *_views(AskItemAgain(name="ask-item-again", asks=40), "predictions"),
-    *_views(AskItemAgain(name="ask-item-again", asks=25), "recommendations"),
-    AcrossViews(name="across-views", view="predictions and recommendations"),
-    *_views(OneValue(name="attribute"), *VIEWS),
+    *_views(replace(_AGAIN, asks=150), "predictions"),
+    *_views(_AGAIN, "recommendations", SIMILAR),
+    *_views(replace(_ITEM_AGAIN, asks=40), "predictions"),
+    *_views(replace(_ITEM_AGAIN, asks=25), "recommendations"),
+    SmallGame(name="across-views", view=BOTH, make=small.by_guarantee, reads=small.across_views, effort=4),
+    *_views(SmallGame(name="attribute", make=small.one_value, reads=seen, about="record", effort=4), *VIEWS),
     # On the caller's records.
     Observation(),
-    *_views(Reconstruction(), "white box", "similar items"),
+    *_views(Reconstruction(), "white box", SIMILAR),
     SybilAttack(),
     LinearAttack(),
     Member(),
     OneRun(),
     # On tag assignments.
-    *_views(tags.TagCanary(name="tag-canary"), "white box", "recommendations"),
-    tags.OneTag(name="one-tag"),
-    tags.ExchangedTags(name="exchanged-tags"),
-    *_views(tags.OneAssignment(name="assignment"), "white box", "recommendations"),
-    tags.LoneTag(name="lone-tag"),
-    tags.TagValue(name="tag-value"),
+    *_views(_tags("tag-canary", tags.tag_canary, "user"), "white box", "recommendations"),
+    _tags("one-tag", tags.one_tag, "user"),
+    _tags("exchanged-tags", tags.exchanged_tags, "user", replaced=True),
+    *_views(_tags("assignment", tags.one_assignment, "record"), "white box", "recommendations"),
+    _tags("lone-tag", tags.lone_tag, "record"),
+    _tags("tag-value", tags.tag_value, "record", replaced=True),
     tags.GivenTriple(name="triple"),
     tags.Tagger(name="tagger"),
     # On tables.
-    tables.OneRow(name="one-row"),
-    tables.ManyQueries(name="many-queries"),
-    tables.RepeatedQuery(name="repeated-query"),
-    tables.NobodyResponds(name="nobody-responds"),
-    tables.Household(name="household"),
-    tables.Star(name="star"),
-    tables.CoupledScale(name="coupled-scale"),
-    tables.CorrelatedRows(name="correlated-rows"),
+    _table("one-row", tables.one_row, effort=4),
+    _table("many-queries", tables.many_queries),
+    _table("repeated-query", tables.repeated_query, reads=tables.seen_repeats, effort=1),
+    _table("nobody-responds", tables.nobody_responds),
+    _table("household", tables.household, effort=4),
+    _table("star", tables.star),
+    _table("coupled-scale", tables.coupled_scale),
+    _table("correlated-rows", tables.correlated_rows, unless=tables.public_coupling),
     tables.GivenRow(name="given-row"),
 ]
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import epsilon_ceiling, epsilon_lower_bound
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any, name_of
-from discreet.attacks.games.datasets import GivenGame, drawn_user
-from discreet.attacks.games.game import Features, NeighboringData, View
+from discreet.attacks.games.game import Features, GivenGame, NeighboringData, View
+from discreet.attacks.games.given import drawn_user
 from discreet.attacks.games.observing import predicted
 from discreet.attacks.games.reports import AttackReport, AttackRow, claimed
 from discreet.attacks.games.sybil_targets import (

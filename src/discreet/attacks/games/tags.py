@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from discreet.attacks.games.datasets import OBSERVER
-from discreet.attacks.games.game import RECORD, VALUE, Features, Game, NeighboringData
+from discreet.attacks.games.game import RECORD, VALUE, Features, GivenGame, NeighboringData, View
+from discreet.attacks.games.observing import OBSERVER
 from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.privacy.release import Release
-from discreet.privacy.units import Relation, Unit
+from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
-__all__ = ["ExchangedTags", "GivenTriple", "LoneTag", "OneAssignment", "OneTag", "TagCanary", "TagValue", "Tagger"]
+__all__ = ["GivenTriple", "Tagger", "recommended_tags", "seen_tags", "tag_background", "tag_vector", "touched_by"]
 
 Triple = tuple[str, str, str]
 
 TAGS, RESOURCES = 12, 8
 KEYS = ("user_id", "resource_id", "tag")
 TAGGER, CANARY = "zz-tagger", "zz-canary"
+OWN: Triple = (TAGGER, "r0", "t00")
 
 
 # Datasets
@@ -68,104 +69,60 @@ def _neighboring(without: Sequence[Triple], with_: Sequence[Triple], unit: Unit,
 # Games
 
 
-class TagGame(Game):
-    """What all games on tags share.
-
-    Attributes
-    ----------
-    relation
-        Whether something is present in one dataset only.
-    """
-
-    data_type = TagAssignments
-    relation: ClassVar[Relation] = "add-remove"
-    effort = 1  # releases of tags take longer than counts
-
-    def obstacle(self, target: Target, data: TagAssignments) -> str | None:
-        promise = target.guarantee
-        reason = super().obstacle(target, data)
-        if reason is None and promise is not None and self.relation == "add-remove" != promise.unit.relation:
-            return "what is present in one dataset only is public under this guarantee"
-        return reason
-
-    def observe(self, fitted: Fitted, pair: NeighboringData) -> Features:
-        if self.view != "white box":
-            return recommended_tags(fitted.model, pair.with_)
-        return tag_vector(fitted.released, pair.with_)
-
-
-class TagCanary(TagGame):
+def tag_canary(target: Target) -> NeighboringData:
     """A user with many triples, most of them of tags and resources that nobody else has."""
-
-    about = "user"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        canary = [(CANARY, resource, tag) for resource in ("r1", "r6", "r7") for tag in ("t01", "t10", "t11")]
-        return _neighboring([], canary, Unit(), records=len(canary))
+    own = [(CANARY, resource, tag) for resource in ("r1", "r6", "r7") for tag in ("t01", "t10", "t11")]
+    return _neighboring([], own, Unit(), records=len(own))
 
 
-class OneTag(TagGame):
+def one_tag(target: Target) -> NeighboringData:
     """A user who has one triple, so that all the weight of a user lies on one tag and one resource."""
-
-    about = "user"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        return _neighboring([], [(CANARY, "r7", "t11")], Unit())
+    return _neighboring([], [(CANARY, "r7", "t11")], Unit())
 
 
-class ExchangedTags(TagGame):
+def exchanged_tags(target: Target) -> NeighboringData:
     """A user who is in both datasets, with the same resources and with other tags on all of them.
 
     Selections that are made tag by tag have to be paid for tag by tag.
     """
-
-    about = "user"
-    relation = "replace"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        sides = [[(CANARY, f"r{place}", f"t{first + place:02}") for place in range(6)] for first in (0, 6)]
-        return _neighboring(sides[0], sides[1], Unit("user", "replace"), records=6)
+    sides = [[(CANARY, f"r{place}", f"t{first + place:02}") for place in range(6)] for first in (0, 6)]
+    return _neighboring(sides[0], sides[1], Unit("user", "replace"), records=6)
 
 
-class OneAssignment(TagGame):
+def one_assignment(target: Target) -> NeighboringData:
     """One triple more, of a tag and a resource that others use as well, by somebody who has one other triple."""
-
-    about = "record"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        own = (TAGGER, "r0", "t00")
-        return _neighboring([own], [own, (TAGGER, "r1", "t01")], RECORD)
+    return _neighboring([OWN], [OWN, (TAGGER, "r1", "t01")], RECORD)
 
 
-class LoneTag(TagGame):
+def lone_tag(target: Target) -> NeighboringData:
     """One triple with a tag that nobody else uses, on a resource that nobody else tags.
 
     What is made of the tags that occur, or keeps who tagged what, shows a tag or a link that does not exist without it.
     """
-
-    about = "record"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        own = (TAGGER, "r0", "t00")
-        return _neighboring([own], [own, (TAGGER, "r7", "t11")], RECORD)
+    return _neighboring([OWN], [OWN, (TAGGER, "r7", "t11")], RECORD)
 
 
-class TagValue(TagGame):
+def tag_value(target: Target) -> NeighboringData:
     """One post, with one tag or with another; the post is in both datasets."""
-
-    about = "record"
-    relation = "value"
-
-    def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
-        return _neighboring([(TAGGER, "r7", "t10")], [(TAGGER, "r7", "t11")], VALUE)
+    return _neighboring([(TAGGER, "r7", "t10")], [(TAGGER, "r7", "t11")], VALUE)
 
 
-class GivenTriple(TagGame):
+def public_presence(target: Target, view: View) -> str | None:
+    """For games in which something is present in one dataset only."""
+    promise = target.guarantee
+    if promise is None or promise.unit.relation == "add-remove":
+        return None
+    return "what is present in one dataset only is public under this guarantee"
+
+
+class GivenTriple(GivenGame):
     """A triple that is drawn from the given ones, and what the release says about its user, resource and tag."""
 
+    data_type = TagAssignments
     about = "record"
-    crafted = False
-    share = 1
+
+    def obstacle(self, target: Target, data: TagAssignments) -> str | None:
+        return super().obstacle(target, data) or public_presence(target, self.view)
 
     def datasets(self, target: Target, data: TagAssignments, draw: np.random.Generator) -> NeighboringData:
         kept = np.ones(len(data), dtype=bool)
@@ -188,6 +145,13 @@ class Tagger(GivenTriple):
 
 
 # What an attacker sees
+
+
+def seen_tags(view: View, fitted: Fitted, pair: NeighboringData) -> Features:
+    """The numbers of the release, or what the observer is recommended."""
+    if view != "white box":
+        return recommended_tags(fitted.model, pair.with_)
+    return tag_vector(fitted.released, pair.with_)
 
 
 def tag_vector(release: Release, data: TagAssignments) -> Features:

@@ -11,8 +11,7 @@ from discreet.attacks.engine.bounds import band, share
 from discreet.attacks.engine.limits import limit_of
 from discreet.attacks.games.linear import values_of
 from discreet.attacks.games.linear_attack import LinearAttack
-from discreet.attacks.games.secrets import Secrets
-from discreet.attacks.games.shown import (
+from discreet.attacks.games.observing import (
     has_epsilon,
     least_history,
     noise_free,
@@ -20,6 +19,7 @@ from discreet.attacks.games.shown import (
     shown_lists,
     with_epsilon,
 )
+from discreet.attacks.games.secrets import Secrets
 from discreet.attacks.risk.curve import RiskCurve, RiskPoint
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import Band, band
 from discreet.attacks.games.linear import HistorySizes, PurchaseAdversary, RatingAdversary, stepped, values_of
+from discreet.attacks.games.observing import shown_answers, shown_scores
 from discreet.attacks.games.secrets import Secrets
-from discreet.attacks.games.shown import shown_answers, shown_scores
 from discreet.attacks.risk.curve import RiskCurve, RiskPoint
 from discreet.attacks.risk.measured import RiskPlan
 from discreet.data.interactions import Interactions
