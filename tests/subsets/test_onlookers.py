@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.engine.claims import claim_about
-from discreet.attacks.engine.limits import limit_of
+from discreet.attacks.engine.claims import claim_about, limit_of
 from discreet.data import Interactions
 from discreet.errors import BudgetError, DataError, PrivacyError, UsageError
 from discreet.neighbors import KNN

@@ -22,8 +22,8 @@ import polars as pl
 
 from discreet.attacks.games.linear import HistorySizes, RatingAdversary, stepped, values_of
 from discreet.attacks.games.observing import shown_scores
-from discreet.attacks.risk.curve import RiskCurve, RiskPoint
-from discreet.attacks.risk.noisy_outputs import kept_shares
+from discreet.attacks.risk import RiskCurve, RiskPoint
+from discreet.attacks.risk.measuring import kept_shares
 from discreet.common.remedies import KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.splits import choose_users

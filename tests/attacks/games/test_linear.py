@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discreet.attacks.games.linear import HistorySizes, PurchaseAdversary, RatingAdversary
+from discreet.attacks.games.linear import EXACT, HistorySizes, PurchaseAdversary, RatingAdversary, mean_noise_tail
 from discreet.attacks.games.linear_attack import LinearAttack, linear_attack
-from discreet.attacks.games.noise_means import EXACT, mean_noise_tail
 from discreet.attacks.games.observing import noise_free, shown_answers, shown_scores
 from discreet.attacks.games.secrets import Secrets
 from discreet.data import Interactions, RatingScale, synthetic

@@ -20,7 +20,7 @@ from discreet.attacks.risk import (
     success_limit,
 )
 from discreet.attacks.risk.chart import risk_chart
-from discreet.attacks.risk.noisy_outputs import AVERAGING, ONE_ANSWER, kept_shares
+from discreet.attacks.risk.measuring import AVERAGING, ONE_ANSWER, kept_shares
 from discreet.data import Interactions, synthetic
 from discreet.errors import UsageError
 from discreet.pairs import PrivateSlopeOne, PublishedCosine, PublishedSlopeOne, SlopeOne

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet.attacks.engine.claims import ClaimLike, as_guarantee
-from discreet.attacks.engine.clock import Clock
 from discreet.attacks.engine.foreign.wrapper import is_foreign
-from discreet.attacks.engine.making import made
-from discreet.attacks.engine.noise_check import notes_on_noise
+from discreet.attacks.engine.making import made, notes_on_noise
 from discreet.attacks.engine.report import AuditReport
 from discreet.attacks.engine.rules import stacked
-from discreet.attacks.engine.runs import Job, Seen, perform
+from discreet.attacks.engine.runs import Job, perform
 from discreet.attacks.engine.targets import Target, small_datasets
-from discreet.attacks.engine.trials import Trial, affordable, grouped, ready_attacks
+from discreet.attacks.engine.trials import Clock, Trial, affordable, ready_attacks
 from discreet.attacks.engine.verdicts import Score, evaluate_runs
 from discreet.attacks.engine.workers import WorkerPool
-from discreet.attacks.games.game import Attack, Dataset, Game
+from discreet.attacks.games.game import Attack, Dataset, Features, Game
 from discreet.attacks.games.given import OneRun
 from discreet.attacks.games.registry import attacks as attacks_of
 from discreet.data.interactions import Interactions
@@ -125,25 +123,23 @@ def audit(
     with WorkerPool(1 if target.one_process else processes or _processors()) as crew:
         ready, skipped = ready_attacks(listed, target, data, seed, clock, crew)
         ready, slow = affordable(ready, clock, crew.processes)
-        skipped |= slow
-        if not ready:
-            raise _none_applies(target, skipped)
-        share = 1 - (1 - confidence) / len(ready)
+        share = 1 - (1 - confidence) / max(1, sum(len(trial.attacks) for trial in ready))
         audit = _Audit(target, data, clock, crew, kept, share, runs, seed, progress or (lambda share, doing: None))
         scores = audit.play(ready)
-    skipped |= audit.skipped
+    skipped |= slow | audit.skipped
     if not scores:
         if audit.interrupted:
             raise KeyboardInterrupt
         raise _none_applies(target, skipped)
     if audit.interrupted:
         notes.append("the audit was interrupted: it reports what was played until then")
+    places = {attack.name: place for place, attack in enumerate(listed)}
     return AuditReport(
         model=target.name,
         settings={**target.described(), "data": data.name, "runs": runs, "seed": seed},
         guarantee=target.guarantee,
         confidence=confidence,
-        scores=tuple(scores),
+        scores=tuple(sorted(scores, key=lambda score: places[score.game])),
         skipped=skipped,
         notes=tuple(notes),
         interrupted=audit.interrupted,
@@ -186,105 +182,81 @@ class _Audit:
         """One group of games after the other; what cannot be played after all is added to what was skipped."""
         scores: list[Score] = []
         # The shortest first: the time that they leave goes to the others. Which is which depends on the clock alone.
-        groups = sorted(grouped(ready), key=_expected)
-        weights = [group[0].attack.share if isinstance(group[0].attack, Game) else 1 for group in groups]
-        for number, group in enumerate(groups):
-            doing = ", ".join(trial.attack.name for trial in group)
-            self.say(number / len(groups), doing)
+        trials = sorted(ready, key=lambda trial: trial.seconds * trial.attacks[0].effort)
+        weights = [trial.attacks[0].share for trial in trials]
+        for number, trial in enumerate(trials):
+            names = [attack.name for attack in trial.attacks]
+            self.say(number / len(trials), ", ".join(names))
 
-            def tick(done: float, number: int = number, doing: str = doing) -> None:
-                self.say((number + done) / len(groups), doing)
+            def tick(done: float, number: int = number, doing: str = ", ".join(names)) -> None:
+                self.say((number + done) / len(trials), doing)
 
             try:
                 if self.interrupted:
                     raise EvaluationError("the audit was interrupted.")
-                if isinstance(group[0].attack, OneRun):
-                    scores.append(self._once(group[0]))
-                else:
-                    scores.extend(self._played(group, self.clock.turn(weights[number:]), tick))
+                scores.extend(self._played(trial, self.clock.turn(weights[number:]), tick))
             except KeyboardInterrupt:
                 self.interrupted = True
-                self.skipped |= {trial.attack.name: "the audit was interrupted." for trial in group}
+                self.skipped |= dict.fromkeys(names, "the audit was interrupted.")
             except DiscreetError as error:
-                self.skipped |= {trial.attack.name: str(error) for trial in group}
+                self.skipped |= dict.fromkeys(names, str(error))
         self.say(1.0, "done")
-        places = {trial.attack.name: place for place, trial in enumerate(ready)}
-        return sorted(scores, key=lambda score: places[score.game])
+        return scores
 
-    def _once(self, trial: Trial) -> Score:
-        assert isinstance(trial.attack, OneRun)
-        assert isinstance(self.data, Interactions)
-        if self.clock.for_runs < 0:
-            raise EvaluationError("there was no time left for it.")
-        started = time.monotonic()
-        fields = trial.attack.play(
-            self.target, self.data, claim=trial.claim, confidence=self.confidence, seed=self.seed
-        )
-        return replace(_score(trial, self.confidence, fields), seconds=time.monotonic() - started)
+    def _played(self, trial: Trial, until: float, tick: Callable[[float], None]) -> list[Score]:
+        started, first = time.monotonic(), trial.attacks[0]
+        if isinstance(first, OneRun):
+            assert isinstance(self.data, Interactions)
+            if self.clock.for_runs < 0:
+                raise EvaluationError("there was no time left for it.")
+            options: Any = {"claim": trial.claim, "confidence": self.confidence, "seed": self.seed}
+            fields = [first.play(self.target, self.data, **options)]
+        else:
+            fields = self._fields(trial, until, tick)
+        common: Any = {"unit": trial.unit, "claim": trial.claim, "confidence": self.confidence}
+        common["seconds"] = (time.monotonic() - started) / len(fields)
+        return [
+            Score(game=attack.name, view=attack.view, **common, **found)
+            for attack, found in zip(trial.attacks, fields, strict=True)
+        ]
 
-    def _played(self, trials: Sequence[Trial], until: float, tick: Callable[[float], None]) -> list[Score]:
-        started = time.monotonic()
-        games = tuple(trial.attack for trial in trials if isinstance(trial.attack, Game))
-        job, each = Job(self.target, games, self.data, self.seed), max(trial.seconds for trial in trials)
-        wanted = self.runs * games[0].effort
+    def _fields(self, trial: Trial, until: float, tick: Callable[[float], None]) -> list[dict[str, Any]]:
+        """What the runs of games that share their fits show, for each of them."""
+        games = tuple(attack for attack in trial.attacks if isinstance(attack, Game))
+        job, wanted = Job(self.target, games, self.data, self.seed), self.runs * games[0].effort
         # Processes are started for work that takes longer than their start.
-        work = min(2 * wanted * each, until - started)
+        work = min(2 * wanted * trial.seconds, until - time.monotonic())
         crew = self.crew if self.crew.processes > 1 and (self.crew.started or work > WORTH_A_PROCESS) else None
-        played = perform(
-            job,
-            wanted,
-            until=until,
-            latest=self.clock.latest,
-            folder=self.folder,
-            tick=tick,
-            crew=crew,
-            pace=each,
-        )
+        limits: Any = {"until": until, "latest": self.clock.latest}
+        played = perform(job, wanted, **limits, folder=self.folder, tick=tick, crew=crew, pace=trial.seconds)
         self.interrupted = self.interrupted or played.interrupted
         runs = len(played.with_)
         if runs < 2:
             raise EvaluationError(
                 "the audit was interrupted." if played.interrupted else f"the time allowed {runs} runs only."
             )
-        hints = _hints(job)
-        spent = (time.monotonic() - started) / len(games)
         stopped = "it was interrupted" if played.interrupted else "the time allowed no more"
-        place = "small datasets" if job.crafted else "the given records"
         short = f" ({wanted:,} asked for; {stopped})" if runs < wanted else ""
-        scores = []
-        for number, trial in enumerate(trials):
+        how = f"{runs:,} fits to each dataset, {'small datasets' if job.crafted else 'the given records'}{short}"
+        found, hints = [], _hints(job)
+        for number, hint in enumerate(hints):
             absent, present = (stacked([seen[number] for seen in part]) for part in (played.without, played.with_))
-            hint = None if hints is None else hints[number]
             fields = evaluate_runs(absent, present, claim=trial.claim, confidence=self.confidence, hint=hint)
-            fields["how"] = f"{runs:,} fits to each dataset, {place}{short}"
-            scores.append(replace(_score(trial, self.confidence, fields), seconds=spent))
-        return scores
+            found.append({**fields, "how": how})
+        return found
 
 
-def _expected(group: Sequence[Trial]) -> float:
-    """What a group of games takes, but for the number of runs, in seconds."""
-    game = group[0].attack
-    return group[0].seconds * (game.effort if isinstance(game, Game) else 1)
-
-
-def _hints(job: Job) -> Seen | None:
-    """What the secret changes of what each game sees where there is next to no noise."""
-    loud = job.target.noiseless()
+def _hints(job: Job) -> Sequence[Features | None]:
+    """What the secret changes of what each game sees where there is next to no noise; None where that is not known."""
+    loud, unknown = job.target.noiseless(), [None] * len(job.games)
     if loud is None or not job.crafted:
-        return None
+        return unknown
     try:
         (_, without), (_, with_) = replace(job, target=loud).play([(0, False), (0, True)])
     except DiscreetError:
-        return None
+        return unknown
     pairs = [stacked(pair) for pair in zip(without, with_, strict=True)]
     return [pair[1] - pair[0] for pair in pairs]
-
-
-def _score(trial: Trial, confidence: float, fields: dict[str, Any]) -> Score:
-    attack = trial.attack
-    return Score(
-        game=attack.name, view=attack.view, unit=trial.unit, claim=trial.claim, confidence=confidence, **fields
-    )
 
 
 def _processors() -> int:

@@ -36,24 +36,26 @@ ORDERS = 60
 """Rényi orders that are tried: each gives a bound that holds, the best is taken."""
 
 
-def rate_at_least(hits: int, runs: int, *, alpha: float) -> float:
-    """The Clopper–Pearson lower limit of a rate: wrong with probability at most ``alpha``.
+def rate_at_least(hits: ArrayLike, runs: int, *, alpha: float) -> Any:
+    """The Clopper–Pearson lower limit of a rate: wrong with probability at most ``alpha``; one, or an array of them.
 
     Examples
     --------
-    >>> round(rate_at_least(10, 10, alpha=0.025), 4)
+    >>> round(float(rate_at_least(10, 10, alpha=0.025)), 4)
     0.6915
     """
     from scipy.stats import beta
 
-    return 0.0 if hits == 0 else float(beta.ppf(alpha, hits, runs - hits + 1))
+    counts = np.asarray(hits)
+    return np.where(counts == 0, 0.0, beta.ppf(alpha, np.maximum(counts, 1), runs - counts + 1))
 
 
-def rate_at_most(hits: int, runs: int, *, alpha: float) -> float:
-    """The Clopper–Pearson upper limit of a rate: wrong with probability at most ``alpha``."""
+def rate_at_most(hits: ArrayLike, runs: int, *, alpha: float) -> Any:
+    """The Clopper–Pearson upper limit of a rate: wrong with probability at most ``alpha``; one, or an array of them."""
     from scipy.stats import beta
 
-    return 1.0 if hits == runs else float(beta.ppf(1 - alpha, hits + 1, runs - hits))
+    counts = np.asarray(hits)
+    return np.where(counts == runs, 1.0, beta.ppf(1 - alpha, counts + 1, np.maximum(runs - counts, 1)))
 
 
 class Band(NamedTuple):
@@ -90,7 +92,8 @@ def share(hits: int, games: int, confidence: float) -> Band:
     Band(mean=1.0, low=0.6915028921812392, high=1.0)
     """
     alpha = (1 - confidence) / 2
-    return Band(hits / games, rate_at_least(hits, games, alpha=alpha), rate_at_most(hits, games, alpha=alpha))
+    low, high = (float(limit(hits, games, alpha=alpha)) for limit in (rate_at_least, rate_at_most))
+    return Band(hits / games, low, high)
 
 
 def epsilon_lower_bound(
@@ -128,9 +131,7 @@ def epsilon_lower_bound(
     >>> round(epsilon_lower_bound(256, 300, 76, 300), 2)
     1.29
     """
-    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence)
-    if not 0 <= delta < 1:
-        raise UsageError(f"delta = {delta} must be at least 0 and below 1.")
+    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence, delta)
     bounds = [0.0]
     if lowest > delta and highest > 0:
         bounds.append(math.log((lowest - delta) / highest))
@@ -190,9 +191,7 @@ def rho_lower_bound(
     >>> rho_lower_bound(500, 1000, 500, 1000)
     0.0
     """
-    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence)
-    if not 0 <= delta < 1:
-        raise UsageError(f"delta = {delta} must be at least 0 and below 1.")
+    lowest, highest = _rates(true_positives, runs_present, false_positives, runs_absent, confidence, delta)
     present, absent = max(0.0, (lowest - delta) / (1 - delta)), min(1.0, highest / (1 - delta))
     if present <= absent:
         return 0.0
@@ -264,12 +263,16 @@ def _one_run_chance(correct: int, guesses: int, canaries: int, epsilon: float, d
     return min(1.0, chance)
 
 
-def _rates(hits: int, runs: int, false_hits: int, runs_absent: int, confidence: float) -> tuple[float, float]:
+def _rates(
+    hits: int, runs: int, false_hits: int, runs_absent: int, confidence: float, delta: float = 0.0
+) -> tuple[float, float]:
     """TPR is at least the first and FPR at most the second, together with the confidence asked for."""
+    if not 0 <= delta < 1:
+        raise UsageError(f"delta = {delta} must be at least 0 and below 1.")
     for count, total in ((hits, runs), (false_hits, runs_absent)):
         if total < 1 or not 0 <= count <= total:
             raise UsageError(f"{count} successes in {total} runs are not possible.")
     if not 0 < confidence < 1:
         raise UsageError(f"confidence = {confidence} must be between 0 and 1.")
     alpha = (1 - confidence) / 2
-    return rate_at_least(hits, runs, alpha=alpha), rate_at_most(false_hits, runs_absent, alpha=alpha)
+    return float(rate_at_least(hits, runs, alpha=alpha)), float(rate_at_most(false_hits, runs_absent, alpha=alpha))

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from discreet.attacks.engine.claims import Claim, claim_about
-from discreet.attacks.engine.clock import Clock
 from discreet.attacks.engine.runs import FEWEST, Job, perform
 from discreet.attacks.engine.targets import Target
 from discreet.attacks.engine.workers import WorkerPool
@@ -16,23 +15,65 @@ from discreet.attacks.games.game import Attack, Dataset, Game
 from discreet.attacks.games.given import OneRun
 from discreet.errors import DiscreetError, EvaluationError
 
-__all__ = ["Trial", "affordable", "grouped", "is_crafted", "ready_attacks", "sharing_fits"]
+__all__ = ["Clock", "Trial", "affordable", "ready_attacks", "sharing_fits"]
 
+FOR_RUNS = 0.9
+"""Share of the time after which no new runs are made; the rest is for learning what they show."""
+AT_MOST = 1.2
+"""Share of the time after which runs are given up, however few there are."""
 LAST_TRIAL = {True: 0.7, False: 0.4}
 """Share of the time after which no attack is tried out any more: on small datasets, and on the caller's records."""
 LONGEST_TRIAL = 0.5
 """Share of the time after which a trial on the caller's records is given up."""
-QUICK = 5.0
+SHORTEST, QUICK = 2.0, 5.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time of an audit, from its beginning on.
+
+    Parameters
+    ----------
+    seconds
+        How long it may take; None for no limit.
+    begun
+        When it began, as ``time.monotonic`` tells.
+    """
+
+    seconds: float | None
+    begun: float
+
+    def at(self, share: float) -> float:
+        """The time when a share of the seconds is spent; less than ``SHORTEST`` seconds are not enough for anything."""
+        return math.inf if self.seconds is None else self.begun + share * max(self.seconds, SHORTEST)
+
+    @property
+    def for_runs(self) -> float:
+        """Seconds that are left for runs."""
+        return self.at(FOR_RUNS) - time.monotonic()
+
+    @property
+    def latest(self) -> float:
+        """The time when runs are given up."""
+        return self.at(AT_MOST)
+
+    def turn(self, weights: Sequence[float]) -> float:
+        """The time when the first of several turns ends: each has a share of what is left by its weight."""
+        return time.monotonic() + max(0.0, self.for_runs) * weights[0] / sum(weights)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An attack that applies, with what one fit of it takes and what is claimed about its datasets."""
+    """Attacks that apply and share their fits, with what one fit takes and what is claimed about their datasets."""
 
-    attack: Attack
+    attacks: tuple[Attack, ...]
     claim: Claim | None
     unit: str
     seconds: float
+
+    def fewest_seconds(self, processes: int) -> float:
+        """What the fewest runs take."""
+        return self.seconds if isinstance(self.attacks[0], OneRun) else 2 * FEWEST * self.seconds / processes
 
 
 def ready_attacks(
@@ -43,70 +84,51 @@ def ready_attacks(
     Which attacks share the confidence is settled here and by ``affordable``, before anything counts.
     """
     ready: list[Trial] = []
-    skipped: dict[str, str] = {}
-    for attack in listed:
-        reason = _other_kind(attack, data) or attack.obstacle(target, data)
-        if reason is not None:
-            skipped[attack.name] = reason
+    reasons = {attack.name: _other_kind(attack, data) or attack.obstacle(target, data) for attack in listed}
+    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     # What a trial takes, once its model is loaded and compiled: on small datasets, and on the caller's records.
     expected = {True: 0.0, False: 0.0}
     # Small datasets first: they prove most, and what a fit to the caller's records takes is not known yet.
-    applying = sorted((one for one in listed if one.name not in skipped), key=lambda one: not is_crafted(one))
+    applying = sorted((one for one in listed if one.name not in skipped), key=lambda one: not one.crafted)
     for group in sharing_fits(applying):
-        small = is_crafted(group[0])
+        small = group[0].crafted
         if time.monotonic() + expected[small] > clock.at(LAST_TRIAL[small]):
             each = f", with {expected[small] / 2:.2g} seconds a fit" if expected[small] else ""
-            reason = f"there was no time to try it{each}"
-            skipped.update({attack.name: reason for attack in group})
+            skipped |= {attack.name: f"there was no time to try it{each}" for attack in group}
             continue
         started = time.monotonic()
-        tried, failed = _tried_together(group, target, data, seed, clock, crew)
-        ready.extend(tried)
-        skipped.update(failed)
-        spent = 2 * tried[0].seconds if small and tried else time.monotonic() - started
+        tried, failed = _tried(group, target, data, seed, clock, crew)
+        skipped |= failed
+        if tried is not None:
+            ready.append(tried)
+        spent = 2 * tried.seconds if small and tried is not None else time.monotonic() - started
         expected[small] = max(expected[small], spent)
-    places = {attack.name: place for place, attack in enumerate(listed)}
-    return (
-        sorted(ready, key=lambda trial: places[trial.attack.name]),
-        dict(sorted(skipped.items(), key=lambda pair: places[pair[0]])),
-    )
-
-
-def _tried_together(
-    group: Sequence[Attack], target: Target, data: Dataset, seed: int, clock: Clock, crew: WorkerPool
-) -> tuple[list[Trial], dict[str, str]]:
-    """Attacks that share their fits, by one run for all of them; one after the other where that fails."""
-    try:
-        return _tried(group, target, data, seed, clock, crew), {}
-    except DiscreetError as error:
-        if len(group) == 1:
-            return [], {group[0].name: str(error)}
-    ready, skipped = [], {}
-    for attack in group:
-        tried, failed = _tried_together([attack], target, data, seed, clock, crew)
-        ready.extend(tried)
-        skipped.update(failed)
-    return ready, skipped
+    return ready, {attack.name: skipped[attack.name] for attack in listed if attack.name in skipped}
 
 
 def affordable(trials: Sequence[Trial], clock: Clock, processes: int) -> tuple[list[Trial], dict[str, str]]:
     """Attacks with enough time for the fewest runs, the quickest first; the reasons of the others."""
     left, kept, skipped = clock.for_runs, [], {}
-    for group in sorted(grouped(trials), key=lambda group: _fewest_seconds(group, processes)):
-        needed = _fewest_seconds(group, processes)
+    for trial in sorted(trials, key=lambda one: one.fewest_seconds(processes)):
+        needed = trial.fewest_seconds(processes)
         if needed <= left or math.isinf(left):
-            kept.extend(group)
+            kept.append(trial)
             left -= needed
         else:
             reason = f"there is no time for it: {2 * FEWEST} fits take about {needed:.0f} seconds"
-            skipped.update({trial.attack.name: reason for trial in group})
-    return [trial for trial in trials if trial in kept], skipped
+            skipped |= {attack.name: reason for attack in trial.attacks}
+    return kept, skipped
 
 
-def _fewest_seconds(group: Sequence[Trial], processes: int) -> float:
-    """What the fewest runs of games that share their fits take."""
-    each = max(trial.seconds for trial in group)
-    return each if isinstance(group[0].attack, OneRun) else 2 * FEWEST * each / processes
+def sharing_fits(attacks: Sequence[Attack]) -> list[tuple[Attack, ...]]:
+    """Games that differ in what the attacker sees and in nothing else: they are played on the same fits.
+
+    Their bounds are not independent then. They need not be: the confidence is shared by a union bound.
+    """
+    groups: dict[Attack, list[Attack]] = {}
+    for attack in attacks:
+        groups.setdefault(replace(attack, name="", view="white box"), []).append(attack)
+    return [tuple(group) for group in groups.values()]
 
 
 def _other_kind(attack: Attack, data: Dataset) -> str | None:
@@ -115,19 +137,35 @@ def _other_kind(attack: Attack, data: Dataset) -> str | None:
 
 
 def _tried(
-    group: Sequence[Attack], target: Target, data: Dataset, seed: int, clock: Clock, crew: WorkerPool
-) -> list[Trial]:
+    group: tuple[Attack, ...], target: Target, data: Dataset, seed: int, clock: Clock, crew: WorkerPool
+) -> tuple[Trial | None, dict[str, str]]:
+    """Attacks that share their fits, by one run for all of them; one after the other where that fails."""
+    try:
+        return _trial(group, target, data, seed, clock, crew), {}
+    except DiscreetError as error:
+        if len(group) == 1:
+            return None, {group[0].name: str(error)}
+    alone = [_tried((attack,), target, data, seed, clock, crew) for attack in group]
+    failed = {name: reason for _, reasons in alone for name, reason in reasons.items()}
+    able = [trial for trial, _ in alone if trial is not None]
+    if not able:
+        return None, failed
+    attacks = tuple(attack for trial in able for attack in trial.attacks)
+    return replace(able[0], attacks=attacks, seconds=max(trial.seconds for trial in able)), failed
+
+
+def _trial(
+    group: tuple[Attack, ...], target: Target, data: Dataset, seed: int, clock: Clock, crew: WorkerPool
+) -> Trial:
     delta, first = target.setting("delta"), group[0]
     if isinstance(first, OneRun):
         claim = claim_about(target.guarantee, first.unit, records=first.size, delta=delta)
         # Guesses in one run bound ε and nothing else.
-        return [Trial(first, None if claim is None else claim.as_epsilon(), str(first.unit), 0.0)]
-    games = tuple(attack for attack in group if isinstance(attack, Game))
-    job = Job(target, games, data, seed)
+        return Trial(group, None if claim is None else claim.as_epsilon(), str(first.unit), 0.0)
+    job = Job(target, tuple(attack for attack in group if isinstance(attack, Game)), data, seed)
     pair = job.pair(0)
     claim = claim_about(target.guarantee_for(pair.without), pair.unit, records=pair.records, delta=delta)
-    seconds = _timed(job, clock, crew)
-    return [Trial(game, claim, str(pair.unit), seconds) for game in games]
+    return Trial(group, claim, str(pair.unit), _timed(job, clock, crew))
 
 
 def _timed(job: Job, clock: Clock, crew: WorkerPool) -> float:
@@ -151,25 +189,3 @@ def _timed(job: Job, clock: Clock, crew: WorkerPool) -> float:
         perform(job, 1, latest=clock.at(LONGEST_TRIAL), crew=crew)
         spent = time.monotonic() - began
     return spent / 2
-
-
-def is_crafted(attack: Attack) -> bool:
-    """Whether an attack is played on small datasets, where a fit is quick."""
-    return isinstance(attack, Game) and attack.crafted
-
-
-def sharing_fits(attacks: Sequence[Attack]) -> list[list[Attack]]:
-    """Games that differ in what the attacker sees and in nothing else: they are played on the same fits.
-
-    Their bounds are not independent then. They need not be: the confidence is shared by a union bound.
-    """
-    groups: dict[Attack, list[Attack]] = {}
-    for attack in attacks:
-        groups.setdefault(replace(attack, name="", view="white box"), []).append(attack)
-    return list(groups.values())
-
-
-def grouped(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Trials of attacks that share their fits."""
-    of = {trial.attack.name: trial for trial in trials}
-    return [[of[attack.name] for attack in group] for group in sharing_fits([trial.attack for trial in trials])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from discreet.attacks.engine.claims import Claim, Measure
 from discreet.attacks.engine.rules import Matrix, learn
 from discreet.attacks.games.game import Features
 
-__all__ = ["Proved", "Score", "Verdict", "ceiling_of", "evaluate_runs", "runs_needed"]
+__all__ = ["Proved", "Score", "Verdict", "evaluate_runs", "proved_by", "runs_needed"]
 
 Verdict = Literal["refuted", "consistent", "inconclusive", "no claim"]
 
@@ -118,45 +119,41 @@ def evaluate_runs(
 ) -> dict[str, Any]:
     """Learn a rule on the first half of the runs and count on the second: the fields of a score."""
     cut_absent, cut_present = without.shape[0] // 2, with_.shape[0] // 2
-    delta, slack = _deltas(claim)
     rule = learn(
         without[:cut_absent],
         with_[:cut_present],
-        delta=delta,
+        delta=0.0 if claim is None else float(claim.delta),
         alpha=1 - confidence,
         normal=claim is not None and claim.measure != "ε",
         hint=hint,
     )
     absent, present = rule.scores(without[cut_absent:]), rule.scores(with_[cut_present:])
     hits, false = int(rule.decide(present).sum()), int(rule.decide(absent).sum())
-    counts = (hits, present.size, false, absent.size)
     return {
         "hits": hits,
         "runs_present": present.size,
         "false_alarms": false,
         "runs_absent": absent.size,
-        "proved": proved_by(*counts, delta=delta, slack=slack, confidence=confidence),
-        "ceiling": ceiling_of(present.size, absent.size, delta=delta, slack=slack, confidence=confidence),
+        "proved": proved_by(hits, present.size, false, absent.size, claim=claim, confidence=confidence),
+        "ceiling": proved_by(present.size, present.size, 0, absent.size, claim=claim, confidence=confidence),
         "scores_present": present,
         "scores_absent": absent,
     }
 
 
-def proved_by(
-    hits: int, present: int, false: int, absent: int, *, delta: float, slack: float, confidence: float
-) -> Proved:
-    """All bounds of one score. They rest on the same two intervals, so they hold together."""
+def proved_by(hits: int, present: int, false: int, absent: int, *, claim: Claim | None, confidence: float) -> Proved:
+    """All bounds of one score. They rest on the same two intervals, so they hold together.
+
+    The delta of the claim goes with ε, and the one inside approximate zCDP with ρ.
+    """
     counts = (hits, present, false, absent)
+    delta = 0.0 if claim is None else float(claim.delta)
+    slack = claim.slack if claim is not None and claim.measure == "ρ" else 0.0
     return Proved(
         epsilon=epsilon_lower_bound(*counts, delta=delta, confidence=confidence),
         mu=mu_lower_bound(*counts, confidence=confidence),
         rho=rho_lower_bound(*counts, delta=slack, confidence=confidence),
     )
-
-
-def ceiling_of(present: int, absent: int, *, delta: float, slack: float, confidence: float) -> Proved:
-    """What an attacker proves who is always right."""
-    return proved_by(present, present, 0, absent, delta=delta, slack=slack, confidence=confidence)
 
 
 def runs_needed(claim: Claim, confidence: float) -> int | None:
@@ -169,25 +166,10 @@ def runs_needed(claim: Claim, confidence: float) -> int | None:
     >>> runs_needed(Claim(Pure(Fraction(3)), Fraction(0)), 0.95)
     152
     """
-    delta, slack = _deltas(claim)
+    halves = range(1, MAX_RUNS)
 
     def shows(half: int) -> bool:
-        ceiling = ceiling_of(half, half, delta=delta, slack=slack, confidence=confidence)
-        return ceiling.of(claim.measure) > claim.value
+        return proved_by(half, half, 0, half, claim=claim, confidence=confidence).of(claim.measure) > claim.value
 
-    low, high = 0, 1
-    while not shows(high):
-        low, high = high, 2 * high
-        if high > MAX_RUNS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if shows(middle) else (middle, high)
-    return 2 * high
-
-
-def _deltas(claim: Claim | None) -> tuple[float, float]:
-    """The delta of the epsilon, and the one inside zCDP."""
-    if claim is None:
-        return 0.0, 0.0
-    return float(claim.delta), claim.slack if claim.measure == "ρ" else 0.0
+    half = bisect_left(halves, True, key=shows)
+    return None if half == len(halves) else 2 * halves[half]

@@ -97,6 +97,13 @@ class Attack:
         Whether it is played only where something is claimed about that.
     needs_settings : tuple of str
         Settings of the model, whole numbers from 1, that it is made from.
+    crafted : bool
+        Whether the datasets are made up, small, and the same in every run; otherwise they are drawn from the caller's
+        records for every run anew, and a run costs what a fit costs there.
+    effort : int
+        How many times the runs asked for are played. Small datasets afford more.
+    share : int
+        How much of the time it is given, beside the others. Small datasets prove most for their time.
     """
 
     # Without annotations: attributes of the class, which are fields of a ``SmallGame``.
@@ -104,6 +111,9 @@ class Attack:
     about = None
     needs_claim = False
     needs_settings = ()
+    crafted = False
+    effort = 1
+    share = 1
 
     name: str
     view: View = "white box"
@@ -126,18 +136,7 @@ class Attack:
 
 
 class Game(Attack, ABC):
-    """One way to find out a secret, from many fits with it and without.
-
-    Attributes
-    ----------
-    crafted : bool
-        Whether the datasets are made up, small, and the same in every run; otherwise they are drawn from the caller's
-        records for every run anew, and a run costs what a fit costs there.
-    effort : int
-        How many times the runs asked for are played. Small datasets afford more.
-    share : int
-        How much of the time the game is given, beside the others. Small datasets prove most for their time.
-    """
+    """One way to find out a secret, from many fits with it and without."""
 
     crafted = True
     effort = 8

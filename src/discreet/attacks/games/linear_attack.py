@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import share
-from discreet.attacks.engine.limits import limit_of
+from discreet.attacks.engine.claims import limit_of
 from discreet.attacks.games.game import RECORD, VALUE, Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.linear import Floats, Outputs, RatingAdversary, values_of
 from discreet.attacks.games.observing import least_history, noise_free, predicts_ratings, shown_answers, with_epsilon

@@ -23,7 +23,7 @@ def claimed(guarantee: Guarantee | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRow:
-    """What every row has.
+    """What every row has: the model, its claim, and the reason where the attack does not apply.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ModelRow:
         The privacy loss that the model claims, and whether that is proved, as published or refuted; None for a model
         that claims nothing.
     obstacle
-        Why the attack does not apply, and what would; None where it does. Its other figures say nothing then.
+        Why the attack does not apply, and what would; None where it does. Its figures say nothing then.
     """
 
     figures: ClassVar[tuple[str, ...]]
@@ -52,7 +52,7 @@ class ModelRow:
 
 @dataclass(frozen=True)
 class RowsReport:
-    """Rows with what the printed table of them needs."""
+    """The outcome of an attack on one or more models: its settings, and rows that can be printed."""
 
     headings_: ClassVar[tuple[str, ...]]
 
@@ -81,6 +81,10 @@ class RowsReport:
         """For each model that the attack does not apply to: why, and what does."""
         return list(dict.fromkeys(f"{row.model}: does not apply: {row.obstacle}" for row in self.rows if row.obstacle))
 
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON-like values."""
+        return {"settings": dict(self.settings), "rows": [row.to_json() for row in self.rows]}
+
     def __str__(self) -> str:
         return "\n".join([text_table(self.headings(), self.cells()), *self.obstacles()])
 
@@ -91,8 +95,6 @@ class AttackRow(ModelRow):
 
     Parameters
     ----------
-    model, promise, standing, obstacle
-        As in every row.
     sees
         What the attacker read: ``"ratings"`` (predictions) or ``"list"`` (recommended items).
     sybils, targets, hidden
@@ -153,8 +155,7 @@ class AttackReport(RowsReport):
         return pl.DataFrame([row.to_json() for row in self.rows], schema=schema)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON-like values."""
-        return {"attack": self.attack, "settings": dict(self.settings), "rows": [row.to_json() for row in self.rows]}
+        return {"attack": self.attack, **super().to_json()}
 
     def _line(self, row: AttackRow) -> tuple[list[str], list[str]]:
         shares = [row.exact_present, row.exact_absent, row.unanswered_present, row.mae_present]
@@ -168,8 +169,6 @@ class LinearRow(ModelRow):
 
     Parameters
     ----------
-    model, promise, standing, obstacle
-        As in every row.
     secret
         What was guessed: ``"rating"`` or ``"record"``.
     view, outputs
@@ -208,9 +207,7 @@ class LinearReport(RowsReport):
         return {(row.model, row.view, row.outputs): row for row in self.rows}[model, view, outputs]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON-like values."""
-        rows = [row.to_json() for row in self.rows]
-        return {"attack": "lia", "settings": dict(self.settings), "rows": rows, "seconds": self.seconds}
+        return {"attack": "lia", **super().to_json(), "seconds": self.seconds}
 
     def _line(self, row: LinearRow) -> tuple[list[str], list[str]]:
         whose = "own recommendations" if row.view == "own" else "those of others"

@@ -31,12 +31,12 @@ from discreet.attacks.games.sybil_targets import (
     Outcome,
     Sees,
     SybilTarget,
-    Tally,
     check_records,
     guessed_right,
     instead,
     one_step_off,
     readable_views,
+    tally,
 )
 from discreet.common.arguments import require_choice, require_whole
 from discreet.data.interactions import Interactions
@@ -295,14 +295,11 @@ class SybilAttack(GivenGame):
                 promise = fit_any(model, target.dataset(data, present=present))
                 outcomes[present].append(self._ask(model, target, data, sees))
                 tick(2 * number + (1 if present else 2))
-        tallies = {"present": Tally.of(outcomes[True]), "absent": Tally.of(outcomes[False])}
-        hits = [tally.hits for tally in tallies.values()]
-        if obstacle is None and all(tally.unanswered == 1 for tally in tallies.values()):
+        figures = tally(outcomes[True], "present") | tally(outcomes[False], "absent")
+        hits = (figures["hits_present"], n, figures["hits_absent"], n)
+        if obstacle is None and figures["unanswered_present"] == figures["unanswered_absent"] == 1:
             others: list[Sees] = [other for other in readable_views(model, data) if other != sees]
             obstacle = f"the model answers none of these questions in its {sees}" + instead(others)
-        figures: dict[str, Any] = {
-            f"{name}_{when}": value for when, tally in tallies.items() for name, value in asdict(tally).items()
-        }
         return AttackRow(
             model=name,
             sees=sees,
@@ -310,7 +307,7 @@ class SybilAttack(GivenGame):
             targets=n,
             hidden=sum(target.hidden.size for target in targets),
             **figures,
-            epsilon_lower=epsilon_lower_bound(hits[0], n, hits[1], n, delta=delta, confidence=confidence),
+            epsilon_lower=epsilon_lower_bound(*hits, delta=delta, confidence=confidence),
             epsilon_ceiling=epsilon_ceiling(n, delta=delta, confidence=confidence),
             **claimed(promise),
             seconds=time.monotonic() - started,

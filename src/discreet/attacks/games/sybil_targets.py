@@ -14,7 +14,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
 
-__all__ = ["Outcome", "Sees", "SybilTarget", "Tally", "guessed_right", "one_step_off"]
+__all__ = ["Outcome", "Sees", "SybilTarget", "guessed_right", "one_step_off", "tally"]
 
 Sees = Literal["ratings", "list"]
 
@@ -56,27 +56,17 @@ class Outcome:
     probe: int
 
 
-@dataclass(frozen=True)
-class Tally:
-    """All outcomes of one kind together."""
-
-    exact: float
-    unanswered: float
-    mae: float | None
-    hits: int
-
-    @classmethod
-    def of(cls, outcomes: list[Outcome]) -> Tally:
-        if not outcomes:
-            return cls(exact=0.0, unanswered=1.0, mae=None, hits=0)
-        errors = [o.errors[o.answered] for o in outcomes if o.errors is not None]
-        flat = np.concatenate(errors) if errors else np.zeros(0)
-        return cls(
-            exact=float(np.concatenate([outcome.right for outcome in outcomes]).mean()),
-            unanswered=float(1 - np.concatenate([outcome.answered for outcome in outcomes]).mean()),
-            mae=float(flat.mean()) if flat.size else None,
-            hits=sum(bool(outcome.right[outcome.probe]) for outcome in outcomes),
-        )
+def tally(outcomes: list[Outcome], when: str) -> dict[str, Any]:
+    """The figures of a row about all targets, when they were present or when they were absent."""
+    errors = [one.errors[one.answered] for one in outcomes if one.errors is not None]
+    flat = np.concatenate(errors) if errors else np.zeros(0)
+    found = {
+        "exact": float(np.concatenate([one.right for one in outcomes]).mean()) if outcomes else 0.0,
+        "unanswered": float(1 - np.concatenate([one.answered for one in outcomes]).mean()) if outcomes else 1.0,
+        "mae": float(flat.mean()) if flat.size else None,
+        "hits": sum(bool(one.right[one.probe]) for one in outcomes),
+    }
+    return {f"{name}_{when}": value for name, value in found.items()}
 
 
 def guessed_right(guesses: NDArray[np.float64], truth: NDArray[np.float64], scale: RatingScale) -> NDArray[np.bool_]:

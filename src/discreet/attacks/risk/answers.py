@@ -1,13 +1,52 @@
-"""Answers that a risk-utility curve gives, as numbers and in words."""
+"""Points of a risk-utility curve, and the answers that it gives, as numbers and in words."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Ceiling", "OperatingPoint", "Place"]
+__all__ = ["Ceiling", "OperatingPoint", "RiskPoint"]
 
 RISK_OF = {"risk": "the attacker is right in {:.1%}", "limit": "no attacker is right in more than {:.1%}"}
+
+
+@dataclass(frozen=True)
+class RiskPoint:
+    """One epsilon.
+
+    Parameters
+    ----------
+    epsilon
+        The budget.
+    utility, utility_low, utility_high
+        What is left of the recommendations: 1 minus the share of a list that differs from the list without noise
+        (Definition 6), and its confidence band.
+    risk, risk_low, risk_high
+        How often the attacker guesses a secret right (Definition 5), and its confidence band.
+    limit
+        How often any attacker can, where that is proved.
+    """
+
+    epsilon: float
+    utility: float
+    utility_low: float
+    utility_high: float
+    risk: float
+    risk_low: float
+    risk_high: float
+    limit: float | None = None
+
+    def words(self) -> str:
+        """The point as a sentence."""
+        limit = "" if self.limit is None else f"; no attacker can be right in more than {self.limit:.1%}"
+        return (
+            f"At ε = {self.epsilon:g}, {self.utility:.1%} of the utility is left "
+            f"({self.utility_low:.1%} to {self.utility_high:.1%}), and the attacker is right in {self.risk:.1%} "
+            f"({self.risk_low:.1%} to {self.risk_high:.1%}){limit}."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "words": self.words()}
 
 
 @dataclass(frozen=True)
@@ -129,31 +168,6 @@ class Ceiling:
             )
             return f"No ε keeps {what} below {self.level:.1%}: a blind guess is right in {self.chance:.1%}. {within}"
         return f"No ε that was tried keeps {what} below {self.level:.1%}."
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "words": self.words()}
-
-
-@dataclass(frozen=True)
-class Place:
-    """Utility and risk at one epsilon, with their bands; the limit for every attacker where one is proved."""
-
-    epsilon: float
-    utility: float
-    utility_low: float
-    utility_high: float
-    risk: float
-    risk_low: float
-    risk_high: float
-    limit: float | None
-
-    def words(self) -> str:
-        limit = "" if self.limit is None else f"; no attacker can be right in more than {self.limit:.1%}"
-        return (
-            f"At ε = {self.epsilon:g}, {self.utility:.1%} of the utility is left "
-            f"({self.utility_low:.1%} to {self.utility_high:.1%}), and the attacker is right in {self.risk:.1%} "
-            f"({self.risk_low:.1%} to {self.risk_high:.1%}){limit}."
-        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "words": self.words()}

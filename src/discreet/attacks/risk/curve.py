@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -12,39 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.attacks.risk.answers import Ceiling, OperatingPoint, Place
+from discreet.attacks.risk.answers import Ceiling, OperatingPoint, RiskPoint
 from discreet.errors import UsageError
 
-__all__ = ["RiskCurve", "RiskPoint"]
+__all__ = ["RiskCurve"]
 
 Measure = Literal["risk", "limit"]
-
-
-@dataclass(frozen=True)
-class RiskPoint:
-    """One epsilon.
-
-    Parameters
-    ----------
-    epsilon
-        The budget.
-    utility, utility_low, utility_high
-        What is left of the recommendations: 1 minus the share of a list that differs from the list without noise
-        (Definition 6), and its confidence band.
-    risk, risk_low, risk_high
-        How often the attacker guesses a secret right (Definition 5), and its confidence band.
-    limit
-        How often any attacker can, where that is proved.
-    """
-
-    epsilon: float
-    utility: float
-    utility_low: float
-    utility_high: float
-    risk: float
-    risk_low: float
-    risk_high: float
-    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +166,7 @@ class RiskCurve:
             all_tried=bool((upper <= level).all()),
         )
 
-    def at(self, epsilon: float) -> Place:
+    def at(self, epsilon: float) -> RiskPoint:
         """Utility and risk at any epsilon between the smallest and the largest that were tried."""
         first, last = self.points[0].epsilon, self.points[-1].epsilon
         if not first <= epsilon <= last:
@@ -201,9 +174,11 @@ class RiskCurve:
                 f"epsilon = {epsilon:g} is outside of what was tried, {first:g} to {last:g}.",
                 remedy="Try it: give it among the epsilons.",
             )
-        names = ("utility", "utility_low", "utility_high", "risk", "risk_low", "risk_high")
-        between = {name: self._between(name, epsilon) for name in names}
-        return Place(epsilon=epsilon, limit=self._between("limit", epsilon) if self.proved else None, **between)
+        # Straight over the logarithm of epsilon.
+        place, logs = math.log(epsilon), np.log(self.column("epsilon"))
+        names = [one.name for one in fields(RiskPoint) if one.name not in ("epsilon", "limit")]
+        names += ["limit"] if self.proved else []
+        return RiskPoint(epsilon, **{name: float(np.interp(place, logs, self.column(name))) for name in names})
 
     # Helpers
 
@@ -214,10 +189,6 @@ class RiskCurve:
 
     def _half(self, name: str) -> NDArray[np.float64]:
         return (self.column(f"{name}_high") - self.column(f"{name}_low")) / 2
-
-    def _between(self, name: str, epsilon: float) -> float:
-        """A quantity between two points, straight over the logarithm of epsilon."""
-        return float(np.interp(math.log(epsilon), np.log(self.column("epsilon")), self.column(name)))
 
     def _crossing(self, upper: NDArray[np.float64], level: float) -> float | None:
         """Up to which epsilon a quantity stays at or below a level; None if it never is."""

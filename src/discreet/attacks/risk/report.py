@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.attacks.risk import measured, noisy_outputs
+from discreet.attacks.risk import measuring
 from discreet.attacks.risk.curve import RiskCurve
-from discreet.attacks.risk.measured import RiskPlan
 from discreet.common.arguments import require_share, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -133,8 +132,8 @@ def risk_report(
     >>> [round(point.risk, 2) for point in report.curve.points]
     [0.26, 0.67, 1.0]
     """
-    noisy = model.name in noisy_outputs.NOISY_OUTPUTS
-    usual = noisy_outputs.EPSILONS if noisy else measured.EPSILONS
+    noisy = model.name in measuring.NOISY_OUTPUTS
+    usual = measuring.NOISY_EPSILONS if noisy else measuring.EPSILONS
     tried = _epsilons([*(usual if epsilons is None else epsilons), *more_epsilons])
     users = users if users is not None else 1000 if noisy else 300
     for name, count in (("length", length), ("users", users), ("targets", targets), ("fits", fits)):
@@ -142,13 +141,13 @@ def risk_report(
     require_whole(seed, "seed", least=0)
     require_share(confidence, "confidence")
     started, tell = time.monotonic(), progress or (lambda _share, _what: None)
-    plan = RiskPlan(tried, length, users, targets, fits, seed, confidence)
+    plan = measuring.RiskPlan(tried, length, users, targets, fits, seed, confidence)
     if noisy:
-        curves: tuple[RiskCurve, ...] = noisy_outputs.noisy_output_curves(model, data, plan, progress=tell)
-        secret = "rating" if model.name == noisy_outputs.SLOPE_ONE else "record"
+        curves: tuple[RiskCurve, ...] = measuring.noisy_curves(model, data, plan, progress=tell)
+        secret = "rating" if model.name == measuring.SLOPE_ONE else "record"
         standing, played = "refuted", {"users": users}
     else:
-        curve, secrets, fitted = measured.measured_curve(model, data, plan, progress=tell)
+        curve, secrets, fitted = measuring.measured_curve(model, data, plan, progress=tell)
         curves, secret = (curve,), secrets.kind
         standing = None if fitted.guarantee is None else fitted.guarantee.standing.value
         played = {"users": users, "targets": secrets.places.size, "fits": fits}

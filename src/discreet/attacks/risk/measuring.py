@@ -1,30 +1,42 @@
-"""Risk and utility of noise on every answer: Slope One and the co-purchase cosine as they were published.
+"""Risk and utility of a model over epsilon, a curve for each attacker.
 
-The law of the noise is known, so nothing has to be fitted again for another epsilon: risk is computed, and lists are
-drawn with one set of noise for all of them.
+Of most models it is measured: secrets are drawn, models fitted, attacks played. Where noise is added to each answer, as
+in Slope One and the co-purchase cosine as they were published, its law is known, so nothing has to be fitted again for
+another epsilon: risk is computed, and lists are drawn with one set of noise for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.engine.bounds import Band, band
+from discreet.attacks.engine.bounds import band, share
+from discreet.attacks.engine.claims import limit_of
 from discreet.attacks.games.linear import HistorySizes, PurchaseAdversary, RatingAdversary, stepped, values_of
-from discreet.attacks.games.observing import shown_answers, shown_scores
+from discreet.attacks.games.linear_attack import LinearAttack
+from discreet.attacks.games.observing import (
+    has_epsilon,
+    least_history,
+    noise_free,
+    predicts_ratings,
+    shown_answers,
+    shown_lists,
+    shown_scores,
+    with_epsilon,
+)
 from discreet.attacks.games.secrets import Secrets
-from discreet.attacks.risk.curve import RiskCurve, RiskPoint
-from discreet.attacks.risk.measured import RiskPlan
+from discreet.attacks.risk.answers import RiskPoint
+from discreet.attacks.risk.curve import RiskCurve
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
 from discreet.models.registry import create
 
-__all__ = ["AVERAGING", "EPSILONS", "NOISY_OUTPUTS", "ONE_ANSWER", "kept_shares", "noisy_output_curves"]
+__all__ = ["AVERAGING", "NOISY_OUTPUTS", "ONE_ANSWER", "RiskPlan", "kept_shares", "measured_curve", "noisy_curves"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
@@ -35,7 +47,7 @@ SLOPE_ONE = "published-slope-one"
 NOISY_OUTPUTS = (SLOPE_ONE, "published-cosine")
 """Models, by name, that add noise to every answer."""
 
-EPSILONS = (
+NOISY_EPSILONS = (
     *(0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20),
     *(30, 50, 70, 100, 150, 200, 300, 500, 700, 1000),
 )
@@ -48,10 +60,71 @@ ONE_ESTIMATE = "who uses the most telling answer"
 PURCHASES, ROUNDS = 300, 50
 """Where the risk has to be drawn: how many purchases are guessed, and how often each."""
 
+EPSILONS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
+OTHERS = "who reads what others are shown, and knows all but the secret"
 
-def noisy_output_curves(
-    model: Any, data: Interactions, plan: RiskPlan, *, progress: Progress
-) -> tuple[RiskCurve, RiskCurve]:
+
+@dataclass(frozen=True)
+class RiskPlan:
+    """How much is measured, or drawn; see ``risk_report``."""
+
+    epsilons: tuple[float, ...]
+    length: int
+    users: int
+    targets: int
+    fits: int
+    seed: int
+    confidence: float
+
+
+def measured_curve(
+    model: Recommender, data: Interactions, plan: RiskPlan, *, progress: Progress
+) -> tuple[RiskCurve, Secrets, Recommender]:
+    """The curve, the secrets that were guessed, and a fitted model, for its guarantee."""
+    if not has_epsilon(model):
+        raise UsageError(
+            f"{model.name} adds no noise, so it has no epsilon to choose.",
+            remedy="Choose a model with one: private-slope-one, private-item-knn, private-recommender …",
+        )
+    progress(0.0, "fitting without noise")
+    ratings = predicts_ratings(model, data)
+    least = max(2, least_history(model) + 1)
+    secrets = Secrets.draw(data, targets=plan.targets, seed=plan.seed, ratings=ratings, least=least)
+    people = _people(data, plan)
+    ideal = shown_lists(noise_free(model).fit(secrets.dataset, allow_refuted=True), people, plan.length)
+    points, values = [], values_of(secrets.scale)
+    fitted = model
+    for place, epsilon in enumerate(plan.epsilons):
+        progress((place + 0.1) / (len(plan.epsilons) + 0.1), f"ε = {epsilon:g}")
+        attack, known, kept, right = LinearAttack(), None, [], []
+        for number in range(plan.fits):
+            # As text, so that 0.1 is one tenth.
+            fitted = with_epsilon(model, f"{epsilon:.12g}").fit(secrets.dataset, allow_refuted=True)
+            # How many items are compared depends on epsilon, so the answers without noise do, too.
+            known = attack.known(fitted, secrets) if known is None else known
+            lists = shown_lists(fitted, people, plan.length)
+            kept.append((lists & ideal).sum(axis=1) / np.maximum(ideal.sum(axis=1), 1))
+            right.append(attack.right(fitted, secrets, known, seed=plan.seed + number))
+        games = np.concatenate(right)
+        utility = band(np.mean(kept, axis=0), plan.confidence)
+        risk = share(int(games.sum()), games.size, plan.confidence)
+        limit = limit_of(fitted.guarantee, secret=secrets.kind, values=values)
+        points.append(RiskPoint(epsilon, *utility, *risk, limit=limit))
+    progress(1.0, "done")
+    return RiskCurve(OTHERS, 1 / values, tuple(points), plan.confidence), secrets, fitted
+
+
+def _people(data: Interactions, plan: RiskPlan) -> list[Hashable]:
+    """The users for whom lists are compared: they have at least two records, so they are there with every secret."""
+    able = np.flatnonzero((data.records_per_user >= 2) & (data.records_per_user < data.n_items))
+    chosen = np.random.default_rng([plan.seed, 2]).permutation(able)[: plan.users]
+    return data.users.take(np.sort(chosen).astype(np.int32)).to_list()
+
+
+# Noise on every answer
+
+
+def noisy_curves(model: Any, data: Interactions, plan: RiskPlan, *, progress: Progress) -> tuple[RiskCurve, RiskCurve]:
     """The curves of the averaging and of the published attacker, for all users with enough ratings.
 
     ``model`` is one of ``NOISY_OUTPUTS``.
@@ -67,7 +140,9 @@ def noisy_output_curves(
     people = enough.sample_users(plan.users, seed=plan.seed) if enough.n_users > plan.users else enough
     progress(0.3, "drawing lists")
     noises = [sensitivity / epsilon for epsilon in plan.epsilons]
-    utilities = _utilities(plain, people, noises, plan)
+    scores = shown_scores(plain, people.users.series.to_list())
+    kept = kept_shares(scores, noises, length=plan.length, seed=plan.seed)
+    utilities = [band(column, plan.confidence) for column in kept.T]
     progress(0.7, "attacking")
     if model.name == SLOPE_ONE:
         chance, attackers = 1 / values_of(stepped(data.scale)), _rating_attackers(enough)
@@ -132,12 +207,6 @@ def _without_noise(model: Any, data: Interactions) -> tuple[Recommender, float]:
         plain = create("slope-one", "recommender", minimum_overlap=model.minimum_overlap)
         return plain.fit(data), float(replace(model, rating_range=width).sensitivity())
     return create("copurchase-cosine", "recommender").fit(data), float(model.sensitivity())
-
-
-def _utilities(plain: Recommender, people: Interactions, noises: list[float], plan: RiskPlan) -> list[Band]:
-    scores = shown_scores(plain, people.users.series.to_list())
-    kept = kept_shares(scores, noises, length=plan.length, seed=plan.seed)
-    return [band(column, plan.confidence) for column in kept.T]
 
 
 def _rating_attackers(data: Interactions) -> dict[str, Attacker]:
