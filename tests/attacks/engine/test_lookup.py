@@ -85,7 +85,7 @@ def test_runs_of_a_service_are_not_kept(service: str, films, tmp_path) -> None:
 
 def test_a_service_that_fails_is_named(service: str, films) -> None:
     model = HTTPModel(f"{service}/list?user={{user}}&n={{n}}&plain=1", f"{service}/train").fit(films)
-    with pytest.raises(DataError, match="a list of items"):
+    with pytest.raises(DataError, match="no list of items"):
         model.recommend(["u1"])
     with pytest.raises(EvaluationError, match="does not answer"):
         HTTPModel("http://127.0.0.1:9/{user}", "http://127.0.0.1:9/train").fit(films)

@@ -19,6 +19,7 @@ from discreet.attacks.engine.targets import Target, small_datasets
 from discreet.attacks.engine.trials import Clock, Trial, affordable, ready_attacks
 from discreet.attacks.engine.verdicts import Score, evaluate_runs
 from discreet.attacks.engine.workers import WorkerPool
+from discreet.attacks.games.datasets import require_records
 from discreet.attacks.games.game import Attack, Dataset, Features, Game
 from discreet.attacks.games.given import OneRun
 from discreet.attacks.games.registry import attacks as attacks_of
@@ -110,8 +111,7 @@ def audit(
     True
     """
     _check(runs, confidence, seconds, seed, cap)
-    if not isinstance(data, Dataset) or len(data) == 0:
-        raise UsageError("an audit needs records of the kind that the model is made for.")
+    require_records(data)
     clock, kept = Clock(seconds, time.monotonic()), None if folder is None else Path(folder)
     listed = attacks_of(attacks, type(data))
     target = Target.of(model, data, claim=as_guarantee(claim, unit), cap=cap, folder=kept)

@@ -30,15 +30,7 @@ DELTAS = tuple(10.0**-power for power in range(1, 13))
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about one pair of datasets.
-
-    Parameters
-    ----------
-    loss
-        What the datasets may differ by.
-    delta
-        At which delta the epsilon of it is stated.
-    """
+    """A claim about one pair of datasets: the loss, and the delta at which its epsilon is stated."""
 
     loss: Loss
     delta: Fraction
@@ -67,11 +59,9 @@ class Claim:
 
     def as_epsilon(self) -> Claim:
         """The same claim as (ε, δ)."""
-        return (
-            self
-            if self.measure == "ε"
-            else Claim(Approximate(self.loss.epsilon_at(self.delta), self.delta), self.delta)
-        )
+        if self.measure == "ε":
+            return self
+        return Claim(Approximate(self.loss.epsilon_at(self.delta), self.delta), self.delta)
 
     def __str__(self) -> str:
         at = f" at δ = {float(self.delta):g}" if self.delta else ""
@@ -80,14 +70,7 @@ class Claim:
 
 
 def as_guarantee(claim: ClaimLike | None, unit: Unit | str | None = None) -> Guarantee | None:
-    """What the caller says that a model promises.
-
-    Parameters
-    ----------
-    claim
-        A guarantee, a loss, epsilon, or (epsilon, delta). A text may hold both: "1, 1e-6".
-    unit
-        What the claim is about, e.g. "user" (the default), "record", "record/value". A guarantee has its own.
+    """What the caller says that a model promises: a guarantee, a loss, epsilon, or both: (1, "1e-6"), "1, 1e-6".
 
     Examples
     --------
@@ -122,16 +105,9 @@ def _loss(claim: Any) -> Loss:
 
 
 def claim_about(guarantee: Guarantee | None, unit: Unit, *, records: int, delta: Any = None) -> Claim | None:
-    """What a guarantee says about datasets that differ in this unit; None where it says nothing.
+    """What a guarantee says about datasets that differ in this unit, and in so many records; None for nothing.
 
-    Parameters
-    ----------
-    guarantee
-        The promise.
-    unit, records
-        What the datasets differ in, and in how many records.
-    delta
-        The delta that the model was given, for losses that have one epsilon for each.
+    ``delta`` is the one that the model was given, for losses that have one epsilon for each.
 
     Examples
     --------
@@ -168,12 +144,8 @@ def _steps(promised: Unit, played: Unit, records: int) -> int | None:
             return exchanged
         # A user is as many records as it has; a record of a user takes the user out and puts another one in.
         return records * exchanged if promised.what == "record" else 2
-    if played.relation == "value" and (promised.relation, promised.what) in (
-        ("replace", "record"),
-        ("replace", "user"),
-    ):
-        return 1
-    return None
+    replaced = promised.relation == "replace" and promised.what in ("record", "user")
+    return 1 if replaced and played.relation == "value" else None
 
 
 def _steps_of_groups(promised: Unit, played: Unit, records: int) -> int | None:

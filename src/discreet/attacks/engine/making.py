@@ -26,21 +26,7 @@ REFITS = 8
 
 @dataclass(frozen=True)
 class Made:
-    """A class or function with its settings, called anew for every run.
-
-    Parameters
-    ----------
-    make
-        What makes a model.
-    settings
-        Its keyword arguments.
-
-    Examples
-    --------
-    >>> from discreet.counting import ItemCounts
-    >>> Made(ItemCounts, {"epsilon": 1, "cap": 3})().cap
-    3
-    """
+    """A class or function with its keyword arguments, called anew for every run."""
 
     make: Callable[..., Any]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -102,9 +88,7 @@ def _copied(prototype: Any) -> Any:
 
 
 def _built_again(prototype: Any) -> Any:
-    """The same settings in a new object, where the class says what its settings are: what it draws when it is made, it
-    draws again. None where it does not say.
-    """
+    """A new object, which draws again what it draws when it is made, where the class says what its settings are."""
     if is_dataclass(prototype):
         settings = {one.name: getattr(prototype, one.name) for one in fields(prototype) if one.init}
     elif callable(getattr(prototype, "get_params", None)):
@@ -121,20 +105,10 @@ def _called(make: Any) -> str:
 
 
 def notes_on_noise(target: Target, small: Any, *, seconds: float) -> tuple[str, ...]:
-    """Notes about a model with a claim that gives the same answers in every fit.
+    """Notes about a model with a claim that gives the same answers in every fit to a small dataset.
 
-    Parameters
-    ----------
-    small
-        Something small to fit.
-    seconds
-        After this time nothing more is tried.
-
-    Raises
-    ------
-    UsageError
-        Where copies of an object draw the same noise one after the other: each has the state of the same generator,
-        which cannot be given a new one, and no run would be independent of the others.
+    Copies of an object that draw the same noise one after the other are refused: each has the state of the same
+    generator, which cannot be given a new one, and no run would be independent of the others.
     """
     ends = time.monotonic() + seconds
     try:

@@ -29,14 +29,7 @@ _LEAVES = (str, bytes, int, float, complex, bool, type(None), np.ndarray, np.gen
 
 
 def reseed(thing: Any, *, fixed_too: bool = False) -> None:
-    """Give every generator inside an object a new state from the operating system.
-
-    Parameters
-    ----------
-    thing
-        The object; its attributes, lists, dictionaries and nested objects are searched.
-    fixed_too
-        Whether generators with a fixed seed get a new state as well.
+    """Give every generator inside an object, however deep, a new state; those with a fixed seed ``fixed_too``.
 
     Examples
     --------

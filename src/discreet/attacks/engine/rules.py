@@ -48,24 +48,14 @@ def stacked(observations: Sequence[Features]) -> Matrix:
 class Rule:
     """A score, a weighted sum of what was seen, and the threshold above which the secret is said to be there.
 
-    Parameters
-    ----------
-    fill, other
-        The usual values without the secret and with it. The first stand for numbers that are not there; distances are
-        taken from both.
-    weights
-        Of the numbers, of their absence, and of their distances from both centers.
-    threshold
-        Scores above it mean "present".
-    looks_at
-        How many numbers have a weight.
+    ``fill`` and ``other`` are the usual values without the secret and with it. The first stand for numbers that are not
+    there; distances are taken from both. Weights are of the numbers, their absence and these distances.
     """
 
     fill: Vector
     other: Vector
     weights: Vector
     threshold: float
-    looks_at: int
 
     def scores(self, rows: Matrix) -> Vector:
         """One number for each run: the larger, the more it looks as if the secret were there."""
@@ -85,24 +75,12 @@ def learn(
     normal: bool = False,
     hint: Features | None = None,
 ) -> Rule:
-    """The rule that promises the largest bound.
+    """The rule that promises the largest bound, from runs (a row each) that may not be used to evaluate it.
 
-    Parameters
-    ----------
-    without, with_
-        One row a run, of either dataset. None of these runs may be used to evaluate the rule.
-    delta, alpha
-        The delta of the claim and the chance of error that the evaluation will have.
-    normal
-        Whether the claim is about Gaussian or concentrated loss: the threshold then aims at the largest ρ, and not at
-        the largest ε.
-    hint
-        What the secret changes where there is no noise; an attacker who knows the mechanism knows that much.
-
-    Notes
-    -----
     Directions are learned on one half (``directions``); the other half decides which direction and which threshold
-    would prove most.
+    would prove most, at the delta of the claim and with the chance of error ``alpha``. Where the claim is about
+    Gaussian or concentrated loss (``normal``), that is the largest ρ and not the largest ε. The hint is what the secret
+    changes where there is no noise; an attacker who knows the mechanism knows that much.
     """
     width = max(without.shape[1], with_.shape[1])
     rows = [_widened(part, width) for part in (without, with_)]
@@ -115,7 +93,7 @@ def learn(
     for weights in directions(first, second, hint=hint):
         scores = [expanded(part, fill, other) @ weights for part in choose]
         threshold, promise = _threshold(*scores, delta=delta, alpha=alpha, normal=normal)
-        rules.append((promise, Rule(fill, other, weights, threshold, int(np.count_nonzero(weights)))))
+        rules.append((promise, Rule(fill, other, weights, threshold)))
     return max(rules, key=lambda rule: rule[0])[1]
 
 

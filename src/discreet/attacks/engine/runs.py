@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from discreet.attacks.engine.targets import Target
 from discreet.attacks.games.game import Dataset, Features, Game, NeighboringData
 from discreet.common.plain_json import parse_json
 from discreet.errors import EvaluationError
-from discreet.privacy.charging import sandbox
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.workers import WorkerPool
@@ -45,12 +44,8 @@ class CannotLoadError(Exception):
 class Job:
     """Games that share their datasets, against one target: what every process needs to know.
 
-    Parameters
-    ----------
-    games
-        They differ in what the attacker sees and in nothing else, so that one fit serves them all.
-    seed
-        Draws datasets from the caller's records. The noise of the model is not seeded.
+    The games differ in what the attacker sees and in nothing else, so that one fit serves them all. The seed draws
+    datasets from the caller's records; the noise of the model is not seeded.
     """
 
     target: Target
@@ -74,17 +69,11 @@ class Job:
         for number, present in runs:
             if pair is None or (number != held and not self.crafted):
                 pair, held = self.pair(number), number
-            fitted = self.target.fit(pair.dataset(present=present))
-            # Models that are asked pay for their answers: that, too, is done in the sandbox.
-            with sandbox():
-                seen = [np.asarray(game.observe(fitted, pair), dtype=np.float64) for game in self.games]
-            yield (number, present), seen
+            yield (number, present), self.target.observe(pair, self.games, present=present)
 
     @property
     def key(self) -> str:
-        """What earlier runs must have in common with these: the model, its settings and its source, the games with
-        their source, and the records.
-        """
+        """What earlier runs must have in common with these: model, settings, games, the source of all, the records."""
         return identity(self.target.identity, self.games, self.data.fingerprint, self.seed)[:16]
 
     def pickled(self) -> bytes | None:
@@ -101,13 +90,7 @@ class Job:
 class Journal:
     """Finished runs as lines of JSON, so that an interrupted audit goes on where it stopped.
 
-    Parameters
-    ----------
-    folder
-        Where. The folder belongs to the owner of the records: it holds what attackers saw of
-        models that nothing was charged for.
-    job
-        Its key names the file.
+    The folder belongs to the owner of the records: it holds what attackers saw of models that nothing was charged for.
     """
 
     def __init__(self, folder: Path, job: Job) -> None:
@@ -151,8 +134,7 @@ def from_line(line: dict[str, Any]) -> tuple[Run, Seen]:
     return (int(line["run"]), bool(line["present"])), seen
 
 
-@dataclass(frozen=True, eq=False)
-class Played:
+class Played(NamedTuple):
     """Runs without the secret and as many with it, in order; whether somebody stopped them."""
 
     without: list[Seen]
@@ -171,29 +153,12 @@ def perform(
     crew: WorkerPool | None = None,
     pace: float = 0.01,
 ) -> Played:
-    """Fit and observe, with the secret and without, as often as there is time for.
+    """Fit and observe, with the secret and without, ``runs`` times on each dataset or as often as there is time for.
 
-    Parameters
-    ----------
-    runs
-        How many on each dataset, at most.
-    until
-        The time, of ``time.monotonic``, after which no more runs are waited for, once there are ``FEWEST``. The clock
-        decides and never an outcome, so that what the runs prove holds as if their number had been fixed before.
-    latest
-        The time after which no run is waited for at all.
-    folder
-        Where finished runs are kept.
-    tick
-        Called with the share that is done.
-    crew
-        Processes that share the work; None for none but this one.
-    pace
-        About how many seconds a run takes.
-
-    Notes
-    -----
-    Ctrl-C ends the runs; those that are finished count.
+    After ``until``, a time of ``time.monotonic``, no more runs are waited for, once there are ``FEWEST``; after
+    ``latest`` none at all. The clock decides and never an outcome, so that what the runs prove holds as if their number
+    had been fixed before. Ctrl-C ends the runs; those that are finished count. ``pace`` is about how many seconds a
+    run takes.
     """
     journal = None if folder is None else Journal(folder, job)
     done = {} if journal is None else journal.read()

@@ -10,12 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.attacks.engine.foreign.wrapper import ForeignModel, as_release, guarded, is_foreign, name_of
 from discreet.attacks.engine.identity import identity
 from discreet.attacks.engine.making import is_maker, made
 from discreet.attacks.engine.queries import Asked, Request
-from discreet.attacks.games.game import Dataset, View
-from discreet.attacks.games.small import background
+from discreet.attacks.games.datasets import background
+from discreet.attacks.games.game import Dataset, Features, Game, NeighboringData, View
 from discreet.attacks.games.tables import table_backgrounds
 from discreet.attacks.games.tags import tag_background
 from discreet.data.tables import Table
@@ -59,28 +61,11 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A model, not fitted, with its settings.
+    """A model that is not fitted, or what makes one; see ``audit``.
 
-    Parameters
-    ----------
-    prototype
-        A ``Method`` of interactions, tag assignments or tables, a ``Recommender``, or any object with ``fit(data)`` and
-        one of ``predict``, ``recommend`` and ``similar_items``; or a class or function without arguments that makes
-        one. Every run has a new model, with new noise.
-    name
-        What to call it.
-    views
-        What an attacker can see of it.
-    guarantee
-        What it claims, or None.
-    claimed
-        Whether that was said by whoever audits, and not by the target.
-    cap
-        How many records of one user the model uses, where whoever audits says so.
-    one_process
-        Whether it must not be fitted by several processes at a time.
-    folder
-        Where a dataset is kept on which it failed; None for a temporary folder.
+    ``views`` are what an attacker can see of it. ``claimed`` says that the guarantee comes from whoever audits, as a
+    ``cap`` does. ``one_process`` must not be fitted by several processes at a time. Datasets on which it fails are kept
+    in the ``folder``, or in a temporary one.
     """
 
     prototype: Any
@@ -131,6 +116,14 @@ class Target:
         """One fit in the sandbox: no ledger is charged, and nothing that is released can be saved."""
         with sandbox():
             return self._fitted(made(self.prototype), data)
+
+    def observe(self, pair: NeighboringData, games: Sequence[Game], *, present: bool) -> list[Features]:
+        """One fit to one of two datasets, and what each game sees of it. Models that are asked pay for their answers:
+        that, too, is done in the sandbox.
+        """
+        fitted = self.fit(pair.dataset(present=present))
+        with sandbox():
+            return [np.asarray(game.observe(fitted, pair), dtype=np.float64) for game in games]
 
     def fit_again(self, fitted: Fitted, data: Dataset | Request) -> Fitted:
         """Another fit of the same object."""

@@ -30,15 +30,7 @@ SHORTEST, QUICK = 2.0, 5.0
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of an audit, from its beginning on.
-
-    Parameters
-    ----------
-    seconds
-        How long it may take; None for no limit.
-    begun
-        When it began, as ``time.monotonic`` tells.
-    """
+    """How long an audit may take, None for no limit, and when it began, as ``time.monotonic`` tells."""
 
     seconds: float | None
     begun: float
@@ -165,7 +157,7 @@ def _trial(
     job = Job(target, tuple(attack for attack in group if isinstance(attack, Game)), data, seed)
     pair = job.pair(0)
     claim = claim_about(target.guarantee_for(pair.without), pair.unit, records=pair.records, delta=delta)
-    return Trial(group, claim, str(pair.unit), _timed(job, clock, crew))
+    return Trial(group, claim, pair.differs_in, _timed(job, clock, crew))
 
 
 def _timed(job: Job, clock: Clock, crew: WorkerPool) -> float:

@@ -62,13 +62,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """Processes that play one job after the other. They start when they are first needed and end with the block.
-
-    Parameters
-    ----------
-    processes
-        How many.
-    """
+    """Processes that play one job after the other. They start when they are first needed and end with the block."""
 
     def __init__(self, processes: int) -> None:
         self.processes = processes
@@ -90,18 +84,9 @@ class WorkerPool:
         return bool(self._workers)
 
     def play(self, packed: bytes, runs: Sequence[Run], *, pace: float) -> Generator[tuple[Run, Seen] | None]:
-        """Runs in the order in which they are finished, and None now and then while there are none.
+        """Runs of a pickled job in the order in which they are finished, and None now and then while there are none.
 
         A process that is busy with a long run when the caller stops asking is ended; another takes its place.
-
-        Parameters
-        ----------
-        packed
-            The job, pickled.
-        runs
-            Which runs of it.
-        pace
-            About how many seconds one of them takes.
         """
         self._job += 1
         shares = _shares(runs, pace)

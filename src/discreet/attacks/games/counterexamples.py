@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.attacks.games.datasets import Record, added, crafted
 from discreet.attacks.games.game import RECORD, VALUE, Features, NeighboringData, View
 from discreet.attacks.games.observing import OBSERVER, predicted, similarity
-from discreet.attacks.games.small import Record, added, crafted
 from discreet.data.interactions import Interactions
 from discreet.privacy.units import Unit
 

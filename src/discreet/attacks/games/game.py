@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
 __all__ = [
-    "RECORD", "VALUE", "VIEWS", "Attack", "Dataset", "Features", "Game", "GivenGame", "NeighboringData", "SmallGame",
-    "View",
+    "RECORD", "USER", "VALUE", "VIEWS", "Attack", "Dataset", "Features", "Game", "GivenGame", "NeighboringData",
+    "SmallGame", "View",
 ]  # fmt: skip
 
 View = Literal["white box", "predictions", "recommendations", "similar items", "predictions and recommendations"]
@@ -44,7 +44,7 @@ Features = NDArray[np.float64]
 Dataset = Interactions | TagAssignments | Table
 About = Literal["user", "record"] | None
 
-RECORD, VALUE = Unit("record"), Unit("record", "value")
+USER, RECORD, VALUE = Unit(), Unit("record"), Unit("record", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,14 @@ class NeighboringData:
 
     without: Any
     with_: Any
-    unit: Unit = field(default_factory=Unit)
+    unit: Unit = USER
     records: int = 1
     secret: Any = None
+
+    @property
+    def differs_in(self) -> str:
+        """The unit in words."""
+        return str(self.unit)
 
     def dataset(self, *, present: bool) -> Any:
         """The dataset with the secret, or the one without it."""

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import one_run_lower_bound
 from discreet.attacks.engine.claims import Claim
 from discreet.attacks.engine.verdicts import Proved
-from discreet.attacks.games.game import RECORD, Attack, Features, GivenGame, NeighboringData, View
+from discreet.attacks.games.datasets import drawn_user, public_catalog, with_users, without_one
+from discreet.attacks.games.game import RECORD, USER, Attack, Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.observing import recommended, released_by_item, similarity
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
 from discreet.privacy.charging import sandbox
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
-__all__ = ["Member", "Observation", "OneRun", "Reconstruction", "climbs", "drawn_user", "with_users"]
+__all__ = ["Member", "Observation", "OneRun", "Reconstruction", "climbs"]
 
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,55 +31,6 @@ Lists = tuple[Matrix, Matrix]
 
 WIDEST = 400
 """Of wider tables of similar items, only this many columns are asked for."""
-
-
-def drawn_user(data: Interactions, draw: np.random.Generator, *, least: int, most: int | None = None) -> int:
-    """The code of a user with at least ``least`` records, and at most ``most``."""
-    counts = data.records_per_user
-    able = np.flatnonzero((counts >= least) & (counts <= (counts.max(initial=0) if most is None else most)))
-    if able.size == 0:
-        upper = "" if most is None else f" and at most {most}"
-        raise UsageError(f"no user has at least {least} records{upper}.")
-    return int(draw.choice(able))
-
-
-def with_users(
-    data: Interactions,
-    user: Any,
-    item: Any,
-    rating: Any | None,
-    *,
-    without: int | None = None,
-    number: Callable[[Any], Any] | None = None,
-) -> Interactions:
-    """The records with those of further users, and without one of the users, if told.
-
-    Users have numbers in place of ids: their codes, and the new ones come last; or what ``number`` makes of these.
-    Times and contexts are left out.
-    """
-    kept = slice(None) if without is None else data.user != without
-    users = np.concatenate([data.user[kept].astype(np.int64), user])
-    columns: dict[str, Any] = {
-        "user_id": users if number is None else number(users),
-        "item_id": data.items.take(np.concatenate([data.item[kept], item])),
-    }
-    if data.rating is not None and rating is not None:
-        columns["rating"] = np.concatenate([data.rating[kept].astype(np.float64), rating])
-    return Interactions(
-        pl.DataFrame(columns),
-        items=data.items,
-        scale=data.scale,
-        duplicates="keep" if data.may_repeat else "error",
-        name=data.name,
-    )
-
-
-def public_catalog(data: Interactions) -> Interactions:
-    """The records with a list of items that is the same with the secret and without."""
-    return data if data.catalog_is_public else data.with_catalog("observed")
-
-
-# Games
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +109,8 @@ class Observation(GivenGame):
         hidden = rows[np.argmin(public.records_per_item[public.item[rows]])]
         known = draw.choice(rows[rows != hidden], self.known, replace=False)
         early = draw.random(len(public)) >= self.arriving
-        early[rows] = True
-        early[hidden] = False
-        late = np.ones(len(public), dtype=bool)
-        late[hidden] = False
+        early[rows] = rows != hidden
+        late = np.arange(len(public)) != hidden
         items = public.items.decode(np.append(public.item[known], public.item[hidden]))
         before = cache(lambda: self._look(target.fit(public.filter(early)), items[:-1]))
         return NeighboringData(public.filter(late), public, unit=RECORD, secret=(items, before))
@@ -234,14 +181,10 @@ class Reconstruction(GivenGame):
     length: int = 50
 
     def datasets(self, target: Target, data: Interactions, draw: np.random.Generator) -> NeighboringData:
-        user = drawn_user(data, draw, least=self.fewest, most=min(self.most, data.n_items // 2))
-        public = public_catalog(data)
-        without = public.filter(public.user != user, independent=True)
-        profile = np.unique(public.item[public.user == user])
+        without, public, profile, records = without_one(data, draw, least=self.fewest, most=self.most)
         # The model itself and not what is seen of it: games with other views share these datasets. It is fitted when
         # it is first looked at.
         before = cache(lambda: target.fit(without))
-        records = int(data.records_per_user[user])
         return NeighboringData(without, public, records=records, secret=(profile, before))
 
     def observe(self, fitted: Fitted, pair: NeighboringData) -> Features:
@@ -286,11 +229,12 @@ def area_under_curve(scores: Matrix, truth: NDArray[np.bool_]) -> float:
     >>> area_under_curve(np.array([1.0, 1.0]), np.array([True, False]))
     0.5
     """
-    true, false = scores[truth], np.sort(scores[~truth])
-    if not true.size or not false.size:
+    from scipy.stats import rankdata
+
+    true, false = int(truth.sum()), int((~truth).sum())
+    if not true or not false:
         return float("nan")
-    below, upto = np.searchsorted(false, true, side="left"), np.searchsorted(false, true, side="right")
-    return float((below + upto).mean() / (2 * false.size))
+    return float((rankdata(scores)[truth].sum() / true - (true + 1) / 2) / false)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +257,7 @@ class OneRun(Attack):
     """
 
     about = "user"
-    unit: ClassVar[Unit] = Unit("user")
+    unit: ClassVar[Unit] = USER
 
     name: str = "one-run"
     view: View = "similar items"
@@ -322,9 +266,10 @@ class OneRun(Attack):
     guessed: float = 0.5
 
     def obstacle(self, target: Target, data: Interactions) -> str | None:
-        if data.n_items < 10 * self.size:
+        reason = super().obstacle(target, data)
+        if reason is None and data.n_items < 10 * self.size:
             return f"{data.n_items} items are too few for canaries of their own"
-        return super().obstacle(target, data)
+        return reason
 
     def play(
         self, target: Target, data: Interactions, *, claim: Claim | None, confidence: float, seed: int
@@ -362,8 +307,6 @@ class OneRun(Attack):
     def _items(self, data: Interactions, draw: np.random.Generator) -> Integers:
         """Items of each canary, a row each: none has two of them."""
         many = min(self.canaries, data.n_items // self.size)
-        if many < 2:
-            raise UsageError(f"{data.n_items} items are too few for canaries of {self.size} items.")
         # Rare items first: there a canary stands out most. Equal counts in an order drawn by chance.
         order = draw.permutation(data.n_items)
         rarest = order[np.argsort(data.records_per_item[order], kind="stable")][: many * self.size]
@@ -373,7 +316,7 @@ class OneRun(Attack):
         """How alike the items of each canary came out. What is not listed as alike is less than anything that is."""
         names = [fitted.data.items.decode(row) for row in items]
         told = fitted.model.similar_items([row[0] for row in names], n=fitted.data.n_items)
-        listed: dict[tuple[Any, Any], float] = {
+        listed = {
             (one, other): score for one, other, score in told.select("item_id", "similar_id", "score").iter_rows()
         }
         least = min(listed.values(), default=0.0) - 1.0

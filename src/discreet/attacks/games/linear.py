@@ -266,19 +266,8 @@ class PurchaseAdversary:
 
 
 def mean_noise_tail(limit: Floats | float, *, noise: float, outputs: NDArray[np.int64] | int) -> Floats:
-    """P(mean of independent Laplace draws > limit), for limits from 0.
+    """P(mean of so many independent Laplace draws of scale ``noise`` > limit), for limits from 0.
 
-    Parameters
-    ----------
-    limit
-        The limit, one or an array of them.
-    noise
-        Scale of each draw.
-    outputs
-        How many draws, one number or as many as limits.
-
-    Notes
-    -----
     The sum of J standard Laplace draws is the difference of two Gamma(J) times. It exceeds x if the first process has
     fewer than J events when the second has its J-th, x later: a Poisson(x) number of events comes before, and then a
     negative binomial one, which makes a finite sum. For many draws the sum is normal but for its fourth cumulant.

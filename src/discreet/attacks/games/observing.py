@@ -54,34 +54,27 @@ def seen(view: View, fitted: Fitted, pair: NeighboringData | None = None) -> Fea
 
 
 def everything_shown(fitted: Fitted, views: Iterable[View]) -> bytes:
-    """All that a fitted model shows in these views, for comparing two fits."""
-    parts, items = [], getattr(fitted.data, "items", None)
-    if fitted.release is not None:
-        parts.append(release_vector(fitted.release, items if isinstance(items, IdMap) else IdMap([])))
+    """All that a model, fitted to a small dataset, shows in these views, for comparing two fits."""
     if isinstance(fitted.data, Interactions):
-        names, user = fitted.data.items.ids(), fitted.data.users.ids()[0]
-        if "predictions" in views:
-            parts.append(predicted(fitted.model, user, names))
-        if "recommendations" in views:
-            parts.append(recommended(fitted.model, user, fitted.data.items, n=len(names)))
-        if "similar items" in views:
-            parts.append(similarity(fitted.model, names[:3], fitted.data.items, n=len(names)))
-    return b"|".join(part.tobytes() for part in parts)
+        return b"|".join(seen(view, fitted).tobytes() for view in sorted(views))
+    return b"" if fitted.release is None else release_vector(fitted.release, IdMap([])).tobytes()
 
 
-def release_vector(release: Release, items: IdMap) -> Features:
-    """Every number of a release, in an order that means the same in every run.
+def release_vector(release: Release, items: IdMap, *, only: str | None = None) -> Features:
+    """Every number of a release, or of one part of it, in an order that means the same in every run.
 
     Tables with one row an item are laid out in the order of the catalog, with a mark for what is listed; so are arrays
     over the head of the catalog, where a part of that name says which items it is made of.
     """
     head, vectors = _head(release), []
     for name, part in sorted(release.parts.items()):
+        if only not in (None, name):
+            continue
         if isinstance(part, pl.DataFrame):
             vectors.append(_table(part, items))
         elif name != "head" and part.dtype.kind in "biuf":
             vectors.append(_spread(part.astype(np.float64), head, len(items)))
-    if head is not None:
+    if head is not None and only in (None, "head"):
         listed = np.zeros(len(items))
         listed[head] = 1.0
         vectors.append(listed)
@@ -224,10 +217,7 @@ def similarity(model: Any, asked: Sequence[Any], items: IdMap, n: int) -> Featur
 def noise_free(model: Recommender, *, like: Recommender | None = None) -> Recommender:
     """The same model, not fitted, with an epsilon that leaves no noise; a model without one as it is.
 
-    Parameters
-    ----------
-    like
-        A fitted model of the kind: where it chose how many items to compare, the same number is compared.
+    Where a fitted model ``like`` it chose how many items to compare, the same number is compared.
 
     Examples
     --------
@@ -289,38 +279,24 @@ def shown_answers(
     user: Hashable | None = None,
     history: Mapping[Any, float] | None = None,
 ) -> Features:
-    """What one user, or somebody with that history, is shown about items; NaN where there is no answer.
+    """What one user, or somebody with that history, is shown about items, 2 × items; NaN where there is no answer.
 
-    Returns
-    -------
-    array of 2 × items
-        Scores of a list of everything, which models need not clip to the scale, and predicted ratings.
+    The first row has scores of a list of everything, which models need not clip to the scale, the second predictions.
     """
-    return np.vstack([_scores(model, items, user, history), _ratings(model, items, user, history)])
-
-
-def _scores(
-    model: Recommender, items: NDArray[np.int32], user: Hashable, history: Mapping[Any, float] | None
-) -> Features:
-    scores = np.full(len(model.items_), np.nan)
+    scores, names = np.full(len(model.items_), np.nan), model.items_.decode(items)
     try:
-        if history is not None:
-            told = model.recommend(history=history, n=scores.size, exclude_seen=False)
-        else:
+        if history is None:
             told = model.recommend([user], n=scores.size, exclude_seen=False)
+        else:
+            told = model.recommend(history=history, n=scores.size, exclude_seen=False)
         scores[model.items_.encode(told["item_id"])] = told["score"].to_numpy()
     except BudgetError:
         pass  # some models answer a limited number of questions; a list of everything is too many
-    return scores[items]
-
-
-def _ratings(
-    model: Recommender, items: NDArray[np.int32], user: Hashable, history: Mapping[Any, float] | None
-) -> Features:
-    names = model.items_.decode(items)
     if history is None:
-        return predicted(model, user, names)
-    return until_refused(lambda asked: model.predict(asked, history=history)["score"], names)
+        ratings = predicted(model, user, names)
+    else:
+        ratings = until_refused(lambda asked: model.predict(asked, history=history)["score"], names)
+    return np.vstack([scores[items], ratings])
 
 
 def predicts_ratings(model: Recommender, data: Interactions) -> bool:

@@ -25,21 +25,9 @@ PRESENCE = RatingScale.of("0:1")
 class Secrets:
     """One secret of each of several people, and the records with these secrets.
 
-    Parameters
-    ----------
-    data
-        The records as they were.
-    places
-        Which records are secret, at most one of a user.
-    values
-        What each of them is in this game: a rating drawn from the scale, or whether the record is there.
-    ratings
-        Whether ratings are secret, or records.
-
-    Notes
-    -----
-    Secrets are drawn anew, uniformly: 1/V is chance then, whatever else an attacker knows, and limits that a guarantee
-    sets can be compared with what is measured.
+    ``places`` are the records that are secret, at most one of a user. ``values`` are what they are here, ratings or
+    whether the record is there. They are drawn anew, uniformly: 1/V is chance then, whatever else an attacker knows,
+    and limits that a guarantee sets can be compared with what is measured.
     """
 
     data: Interactions

@@ -6,28 +6,22 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.games.datasets import Record, added, background_records, crafted
 from discreet.attacks.games.game import RECORD, VALUE, Features, NeighboringData, SmallGame, View
 from discreet.attacks.games.observing import OBSERVER, predicted, recommended, release_vector, seen
-from discreet.data.interactions import Interactions
-from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
-__all__ = ["AskAgain", "Record", "added", "background", "background_records", "crafted", "finest_digits"]
+__all__ = ["AskAgain", "finest_digits"]
 
-Record = tuple[str, str, int]
-
-OTHERS = 6
-"""How many other users there are, besides the observer."""
 CATALOG, LARGE_CATALOG = 40, 300
 FEWEST, USUAL, MOST = 3, 6, 20
 MANY_TIMES = 300
@@ -38,50 +32,6 @@ MOST_DIGITS = 1_000
 """More digits and differences than this are not looked at."""
 UNCHANGED = 3
 """After this many equal answers the model is not asked further: it draws nothing when it is asked."""
-
-
-# Helpers
-
-
-def crafted(records: Iterable[Record], *, items: int, repeats: bool = False) -> Interactions:
-    """Records over the items i0, i1 …, all of which are in the public catalog."""
-    catalog = [f"i{item}" for item in range(items)]
-    duplicates = "keep" if repeats else "error"
-    return Interactions(list(records), items=catalog, scale="1:5", duplicates=duplicates, name="a small dataset")
-
-
-def added(
-    others: Sequence[Record], secret: Sequence[Record], *, items: int, unit: Unit | None = None, repeats: bool = False
-) -> NeighboringData:
-    """Neighboring datasets: the records of others, and the same with some records more."""
-    without, with_ = (crafted(part, items=items, repeats=repeats) for part in (others, [*others, *secret]))
-    return NeighboringData(without, with_, unit or Unit(), records=len(secret))
-
-
-def background_records(*, items: int, users: int = OTHERS) -> list[Record]:
-    """Two tastes over all items but the last two, and an observer who shares the first of them.
-
-    Everybody but the observer touches about a third of the items, by a rule without chance.
-    """
-    common = max(1, items - 2)
-    rows = [
-        (f"u{user}", f"i{item}", 5 if (user - item) % 2 == 0 else 2)
-        for user in range(users)
-        for item in range(common)
-        if (user + 2 * item) % 3 == 0 or item == user % common
-    ]
-    return [*rows, *((OBSERVER, f"i{item}", 5 if item % 2 == 0 else 2) for item in range(max(1, items // 3)))]
-
-
-def background() -> Interactions:
-    """A small dataset without a secret.
-
-    Examples
-    --------
-    >>> background()
-    Interactions('a small dataset': 98 records, 25 users, 12 items, ratings 1:5:1)
-    """
-    return crafted(background_records(items=12, users=24), items=12)
 
 
 def touched_items(target: Target) -> int:
@@ -271,9 +221,7 @@ def traces(view: View, fitted: Fitted, pair: NeighboringData) -> Features:
     """
     items = fitted.data.items
     if view == "white box":
-        release = fitted.released
-        alone = [replace(release, parts={name: part}) for name, part in sorted(release.parts.items())]
-        parts = [release_vector(one, items) for one in alone]
+        parts = [release_vector(fitted.released, items, only=name) for name in sorted(fitted.released.parts)]
     else:
         # Recommendations begin with places, which have no digits.
         parts = [seen(view, fitted, pair)[-len(items) :]]

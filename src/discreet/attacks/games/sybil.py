@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import epsilon_ceiling, epsilon_lower_bound
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any, name_of
+from discreet.attacks.games.datasets import drawn_user
 from discreet.attacks.games.game import Features, GivenGame, NeighboringData, View
-from discreet.attacks.games.given import drawn_user
 from discreet.attacks.games.observing import predicted
 from discreet.attacks.games.reports import AttackReport, AttackRow, claimed
 from discreet.attacks.games.sybil_targets import (
@@ -90,15 +90,13 @@ class SybilAttack(GivenGame):
     from one fit is not independent. It is a bound for the whole history of one user, present or absent; a guarantee
     about single ratings is not refuted by it, and a guarantee for each question covers one question.
 
-    The list of items is public in this game: it is the same with the target and without. Users have numbers in place
-    of their ids, in the same order, and the sybils come last, so that "lower id first" favors the target. Times and
-    contexts of the records are left out.
+    The list of items is public, the same with the target and without. Users have numbers in place of their ids, in the
+    same order, and the sybils come last, so that "lower id first" favors the target. Times and contexts are left out.
 
     The guess takes a prediction for a rating. A model that centers ratings on the means of their users shifts all its
     answers by the same amount, which this attacker does not undo; that is a limit of the attacker, not a protection.
 
-    The attack asks through ``predict`` or ``recommend`` with the observer's own id and nothing else. Fits are not
-    charged to any ledger: play it where the data are, and publish nothing but the shares.
+    Fits are not charged to any ledger: play it where the data are, and publish nothing but the shares.
 
     Examples
     --------

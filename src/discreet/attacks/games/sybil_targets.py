@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.games.given import with_users
+from discreet.attacks.games.datasets import with_users
 from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale

@@ -160,22 +160,9 @@ def noisy_curves(model: Any, data: Interactions, plan: RiskPlan, *, progress: Pr
 
 
 def kept_shares(scores: Floats, noises: Sequence[float], *, length: int, seed: int, rounds: int = 1) -> Floats:
-    """Which share of each list stays when answers get noise (1 minus Definition 6's distance).
+    """Which share of each list stays when answers get Laplace noise (1 minus Definition 6's distance), people × noises.
 
-    Parameters
-    ----------
-    scores
-        People × items, −inf for items that are not shown.
-    noises
-        Scales of the Laplace noise.
-    length
-        How long a list is; shorter where fewer items are shown.
-    rounds
-        How often noise is drawn.
-
-    Returns
-    -------
-    array of people × noises
+    ``scores`` are people × items, −inf for items that are not shown. Noise is drawn ``rounds`` times.
 
     Examples
     --------
@@ -188,16 +175,12 @@ def kept_shares(scores: Floats, noises: Sequence[float], *, length: int, seed: i
         shown = known[np.isfinite(known)]
         size = min(length, shown.size)
         best = np.argsort(-shown, kind="stable")[:size]
-        for _ in range(rounds):
+        for _ in range(rounds if size else 0):
             errors = draw.laplace(0.0, 1.0, shown.size)
             for place, noise in enumerate(noises):
-                drawn = _largest(shown + noise * errors, size)
-                kept[row, place] += np.isin(drawn, best).sum() / max(size, 1)
+                drawn = np.argpartition(-(shown + noise * errors), min(size, shown.size - 1))[:size]
+                kept[row, place] += np.isin(drawn, best).sum() / size
     return kept / rounds
-
-
-def _largest(values: Floats, size: int) -> NDArray[np.int64]:
-    return np.argpartition(-values, size - 1)[:size] if size < values.size else np.arange(values.size)
 
 
 def _without_noise(model: Any, data: Interactions) -> tuple[Recommender, float]:

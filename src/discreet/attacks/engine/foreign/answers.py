@@ -20,13 +20,11 @@ Pair = tuple[Hashable, Hashable]
 ITEM_NAMES = ("item_id", "item", "items", "itemid", "item_ids", "iid", "id", "product_id", "movie_id")
 SIMILAR_NAMES = ("similar_id", "similar", "similar_item", "neighbor", "neighbor_id")
 SCORE_NAMES = (
-    *("score", "scores", "rating", "prediction", "predicted", "estimate", "est"),
-    *("similarity", "weight", "value"),
-)
+    "score", "scores", "rating", "prediction", "predicted", "estimate", "est", "similarity", "weight", "value",
+)  # fmt: skip
 LENGTH_NAMES = (
-    *("n", "k", "N", "top_n", "topn", "top_k", "topk"),
-    *("n_items", "num_items", "num", "limit", "length", "size"),
-)
+    "n", "k", "N", "top_n", "topn", "top_k", "topk", "n_items", "num_items", "num", "limit", "length", "size",
+)  # fmt: skip
 ONE_NAMES = ("user", "user_id", "uid", "u", "userid", "item", "item_id", "iid", "i", "itemid")
 
 FORMS = (
@@ -147,18 +145,13 @@ def _entry(one: Any, items: IdMap) -> Scored:
 def _of_mapping(told: Mapping[Any, Any], asked: Hashable, items: IdMap) -> list[Scored]:
     if asked in told and (len(told) == 1 or asked not in items):
         return _entries(told[asked], asked, items)
-    if not told:
-        return []
-    if any(name in told for name in ("items", "recommendations", *ITEM_NAMES)) and not any(
-        one in items for one in told
-    ):
-        name = next(name for name in ("items", "recommendations", *ITEM_NAMES) if name in told)
-        scores = _first(told, SCORE_NAMES)
-        if scores is not None:
-            return _of_sequence((np.asarray(told[name], dtype=object), np.asarray(told[scores])), asked, items)
+    name, scores = _first(told, ("items", "recommendations", *ITEM_NAMES)), _first(told, SCORE_NAMES)
+    if name is None or any(one in items for one in told):
+        found = [(item, _number(score)) for item, score in told.items()]
+        return sorted(found, key=lambda one: -(-np.inf if one[1] is None else one[1]))
+    if scores is None:
         return _entries(told[name], asked, items)
-    found = [(item, _number(score)) for item, score in told.items()]
-    return sorted(found, key=lambda one: -(-np.inf if one[1] is None else one[1]))
+    return _of_sequence((np.asarray(told[name], dtype=object), np.asarray(told[scores])), asked, items)
 
 
 def _rows(told: pl.DataFrame, asked: Hashable) -> list[Scored]:

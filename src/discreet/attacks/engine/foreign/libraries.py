@@ -72,7 +72,14 @@ class CodedModel(ABC):
 
 
 @dataclass
-class ImplicitModel(CodedModel):
+class LibraryModel(CodedModel):
+    """A model of a library: the one that ``make`` makes, or one with ``k`` neighbors."""
+
+    make: Callable[[], Any] | None = None
+    k: int = 20
+
+
+class ImplicitModel(LibraryModel):
     """A model of ``implicit``: it recommends lists and predicts no ratings.
 
     Parameters
@@ -89,9 +96,6 @@ class ImplicitModel(CodedModel):
     """
 
     name: ClassVar[str] = "implicit"
-
-    make: Callable[[], Any] | None = None
-    k: int = 20
 
     recommend = CodedModel._recommended
 
@@ -117,8 +121,7 @@ class ImplicitModel(CodedModel):
         return np.asarray(items)[real][:n], np.asarray(scores)[real][:n]
 
 
-@dataclass
-class SurpriseModel(CodedModel):
+class SurpriseModel(LibraryModel):
     """A model of Surprise: it predicts ratings.
 
     Parameters
@@ -135,9 +138,6 @@ class SurpriseModel(CodedModel):
     """
 
     name: ClassVar[str] = "surprise"
-
-    make: Callable[[], Any] | None = None
-    k: int = 20
 
     predict = CodedModel._predicted
 
@@ -158,8 +158,7 @@ class SurpriseModel(CodedModel):
         return [None if one.details.get("was_impossible") else one.est for one in told]
 
 
-@dataclass
-class LensKitModel(CodedModel):
+class LensKitModel(LibraryModel):
     """A scorer of LensKit in its standard pipeline: it predicts ratings and recommends lists.
 
     Parameters
@@ -171,9 +170,6 @@ class LensKitModel(CodedModel):
     """
 
     name: ClassVar[str] = "lenskit"
-
-    make: Callable[[], Any] | None = None
-    k: int = 20
 
     predict = CodedModel._predicted
     recommend = CodedModel._recommended

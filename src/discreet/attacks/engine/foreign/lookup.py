@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 import polars as pl
 
-from discreet.attacks.engine.foreign.answers import list_table
+from discreet.attacks.engine.foreign.answers import list_of, list_table
 from discreet.attacks.engine.foreign.libraries import ImplicitModel, LensKitModel, SurpriseModel
 from discreet.attacks.engine.making import Made, made
 from discreet.data.interactions import Interactions
@@ -161,19 +161,11 @@ class HTTPModel:
         lists = []
         for user in users:
             url = self.recommend_url.replace("{user}", quote(str(user), safe="")).replace("{n}", str(n))
-            told = _listed(_asked(Request(url)), url)[:n]
-            scored = [(self._id(item), -rank if score is None else score) for rank, (item, score) in enumerate(told, 1)]
-            lists.append((user, scored))
+            told = list_of(_asked(Request(url)), user, self.data_.items)[:n]
+            lists.append(
+                (user, [(item, -rank if score is None else score) for rank, (item, score) in enumerate(told, 1)])
+            )
         return list_table(lists, "user_id", "item_id")
-
-    def _id(self, item: Any) -> Any:
-        """An id as the records have it; services often turn numbers into text."""
-        items = self.data_.items
-        if item in items:
-            return item
-        if items.series.dtype.is_integer() and str(item).lstrip("-").isdecimal():
-            return int(item)
-        return str(item)
 
 
 def _asked(request: Request) -> Any:
@@ -186,14 +178,3 @@ def _asked(request: Request) -> Any:
         return json.loads(text) if text.strip() else None
     except ValueError as error:
         raise DataError(f"{request.full_url} does not answer in JSON: {error}.") from error
-
-
-def _listed(answer: Any, url: str) -> list[tuple[Any, float | None]]:
-    if isinstance(answer, dict):
-        answer = answer.get("items", answer.get("recommendations"))
-    if not isinstance(answer, list):
-        raise DataError(f"{url} does not answer with a list of items.")
-    try:
-        return [(one["item_id"], one.get("score")) if isinstance(one, dict) else (one, None) for one in answer]
-    except KeyError:
-        raise DataError(f"{url} lists something without an item_id.") from None

@@ -61,16 +61,9 @@ def fit_any(model: Any, data: Any) -> Guarantee | None:
 class ForeignModel:
     """A model of somebody else, with answers as tables and exceptions as errors that name the dataset.
 
-    Parameters
-    ----------
-    model
-        It has ``fit(data)`` and some of ``predict``, ``recommend`` and ``similar_items``. ``fit`` is handed the
-        records as ``Interactions``; where its argument is annotated as a data frame of pandas or polars, as one with
-        the columns user_id, item_id and rating.
-    name
-        What to call it in errors.
-    folder
-        Where a dataset is kept on which the model failed; None for a temporary folder.
+    It has ``fit(data)`` and some of ``predict``, ``recommend`` and ``similar_items``. ``fit`` is handed the records as
+    ``Interactions``; where its argument is annotated as a data frame of pandas or polars, as one with the columns
+    user_id, item_id and rating. A dataset on which it fails is kept in the folder, or in a temporary one.
     """
 
     def __init__(self, model: Any, name: str, folder: Path | None = None) -> None:
