@@ -19,8 +19,8 @@ from discreet.attacks.risk import (
     risk_report,
     success_limit,
 )
-from discreet.attacks.risk.chart import risk_chart
 from discreet.attacks.risk.measuring import AVERAGING, ONE_ANSWER, kept_shares
+from discreet.attacks.risk.report import risk_chart
 from discreet.data import Interactions, synthetic
 from discreet.errors import UsageError
 from discreet.pairs import PrivateSlopeOne, PublishedCosine, PublishedSlopeOne, SlopeOne

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import io
 import pickle
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping
-from datetime import date, time
-from decimal import Decimal
-from enum import Enum
-from fractions import Fraction
-from functools import cache, partial
+from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePath
-from types import CodeType, FunctionType, MethodType, ModuleType
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
-
-import numpy as np
-import polars as pl
 
 from discreet.attacks.engine.randomness import fixed_seeds, is_generator
 from discreet.errors import Remedy, UsageError
 
 __all__ = ["identity", "local_modules"]
 
-_VALUES = (str, bytes, int, float, complex, bool, type(None), Fraction, Decimal, PurePath, date, time, np.generic)
+_CONSTANTS = (str, bytes, int, float, complex, tuple, frozenset)
 
 
 def identity(*things: Any) -> str:
     """A hash of objects: of their settings and of the source that they are made of.
 
-    The source of a class or function is its module, all modules that it uses and that are not installed, and its code.
-    Of installed packages the version counts, of discreet every file. Generators count by their fixed seed only.
+    Settings are what pickle keeps. Of classes and functions it keeps names, so the source counts besides: of modules
+    that are not installed the files, with those of all such modules that they use, and the compiled code; of installed
+    packages the version, of discreet every file. Generators count by their fixed seed only.
 
     Raises
     ------
@@ -46,11 +39,95 @@ def identity(*things: Any) -> str:
     >>> identity({"scale": 1}) == identity({"scale": 1}), identity({"scale": 1}) == identity({"scale": 2})
     (True, False)
     """
-    content = _Content()
-    content.feed("discreet", _package(Path(__file__).parents[2]))
-    for thing in things:
-        content.add(thing)
-    return content.hexdigest()
+    file = io.BytesIO()
+    content = _Content(file, protocol=5)
+    try:
+        for thing in things:
+            content.dump(thing)
+    except Exception as error:
+        raise UsageError(
+            f"runs cannot be kept: {error}. Runs of another version could be taken for these.",
+            remedy=Remedy(
+                "Audit without a folder for runs, or give a class with plain settings.",
+                cli="Leave --keep out, or give a class with plain settings.",
+            ),
+        ) from None
+    said = [_package(Path(__file__).parents[2]), *_sources(content.modules)]
+    return hashlib.sha256(file.getvalue() + "\n".join(said).encode()).hexdigest()
+
+
+class _Content(pickle.Pickler):
+    """What a hash is made of: classes and functions that are not installed with their code, and which modules count."""
+
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.modules: set[str] = set()
+        self._met: set[int] = set()
+
+    def reducer_override(self, obj: Any) -> Any:
+        if is_generator(obj):
+            return str, (f"{type(obj).__name__} {_seed(obj) if fixed_seeds(obj) else ''}",)
+        if isinstance(obj, ModuleType):
+            self.modules.add(obj.__name__)
+            return str, (obj.__name__,)
+        if not isinstance(obj, type | FunctionType):
+            return NotImplemented
+        name = f"{obj.__module__}.{obj.__qualname__}"
+        self.modules.add(obj.__module__ or "")
+        if _installed(sys.modules.get(obj.__module__ or "")):
+            return NotImplemented  # by its name
+        if id(obj) in self._met:
+            return str, (name,)
+        self._met.add(id(obj))
+        return tuple, ([name, *(self._class(obj) if isinstance(obj, type) else self._function(obj))],)
+
+    def _class(self, kind: type) -> list[Any]:
+        """Its bases, its methods, and its constants."""
+        found: list[Any] = list(kind.__bases__)
+        for name, value in sorted(vars(kind).items()):
+            inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+            if isinstance(inner, FunctionType | type) or (isinstance(inner, _CONSTANTS) and not name.startswith("__")):
+                found += [name, inner]
+        return found
+
+    def _function(self, function: FunctionType) -> list[Any]:
+        """Its code, its defaults, what it closes over, and what it reads from its module.
+
+        Of a module with a file these are constants, since the file counts as well; of any other everything.
+        """
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        closed = [(name, _value(cell)) for name, cell in cells if name != "__class__"]
+        fileless = not getattr(sys.modules.get(function.__module__ or ""), "__file__", None)
+        read = {name: function.__globals__.get(name) for name in sorted(_names(function.__code__))}
+        kept = [(name, value) for name, value in read.items() if fileless or isinstance(value, _CONSTANTS)]
+        return [*_code(function.__code__), function.__defaults__, function.__kwdefaults__, closed, kept]
+
+
+def _code(code: CodeType) -> list[Any]:
+    """Compiled code as plain values; sets in an order that is the same in every process."""
+    plain = [sorted(one, key=repr) if isinstance(one, frozenset) else one for one in code.co_consts]
+    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in plain]
+    return [code.co_code, code.co_names, code.co_varnames, constants]
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None  # empty
+
+
+def _seed(generator: Any) -> Any:
+    bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
+    return getattr(getattr(bits, "seed_seq", bits), "entropy", None)
+
+
+# Sources
 
 
 def local_modules(*names: str) -> set[str]:
@@ -68,145 +145,6 @@ def local_modules(*names: str) -> set[str]:
             if isinstance(used, str):
                 left.append(used)
     return found
-
-
-class _Content:
-    """What a hash is made of; every object once."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self._met: dict[int, int] = {}
-        self._kept: list[Any] = []
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
-
-    def feed(self, *words: str | bytes) -> None:
-        for word in words:
-            data = word.encode() if isinstance(word, str) else word
-            self._hash.update(len(data).to_bytes(8, "big") + data)
-
-    def add(self, thing: Any, path: str = "") -> None:
-        if isinstance(thing, _VALUES) and not isinstance(thing, Enum):
-            return self.feed(type(thing).__name__, repr(thing))
-        if id(thing) in self._met:
-            return self.feed("again", str(self._met[id(thing)]))
-        self._met[id(thing)] = len(self._met)
-        self._kept.append(thing)  # an id is good for as long as its object lives
-        return self._add_new(thing, path)
-
-    def _add_new(self, thing: Any, path: str) -> None:
-        if isinstance(thing, Enum):
-            self.feed("enum", str(thing))
-        elif is_generator(thing):
-            self.feed("generator", type(thing).__name__, repr(_seed(thing)) if fixed_seeds(thing) else "")
-        elif isinstance(thing, np.ndarray) and thing.dtype != object:
-            self.feed("array", str(thing.dtype), str(thing.shape), np.ascontiguousarray(thing).tobytes())
-        elif isinstance(thing, pl.DataFrame | pl.Series):
-            self.feed("table", _table_bytes(thing))
-        elif isinstance(thing, Mapping):
-            self._each("mapping", sorted(thing.items(), key=lambda pair: repr(pair[0])), path)
-        elif isinstance(thing, list | tuple | np.ndarray):
-            self._each("list", thing, path)
-        elif isinstance(thing, set | frozenset):
-            self._each("set", sorted(thing, key=repr), path)
-        elif isinstance(thing, ModuleType):
-            self.feed("module", thing.__name__, *_sources([thing.__name__]))
-        elif isinstance(thing, type):
-            self._class(thing, path)
-        elif isinstance(thing, FunctionType):
-            self._function(thing, path)
-        elif isinstance(thing, MethodType):
-            self._each("method", (thing.__self__, thing.__func__), path)
-        elif isinstance(thing, partial):
-            self._each("partial", (thing.func, thing.args, thing.keywords), path)
-        elif isinstance(thing, CodeType):
-            self._code(thing, path)
-        elif hasattr(thing, "__dict__") and not inspect.isroutine(thing):
-            self.add(type(thing), path)
-            self.add(dict(vars(thing)), path)
-        else:
-            self._pickled(thing, path)
-
-    def _each(self, kind: str, things: Iterable[Any], path: str) -> None:
-        listed = list(things)
-        self.feed(kind, str(len(listed)))
-        for one in listed:
-            self.add(one, path)
-
-    def _class(self, kind: type, path: str) -> None:
-        self.feed("class", kind.__module__, kind.__qualname__, *_sources([kind.__module__]))
-        if _installed(sys.modules.get(kind.__module__)):
-            return
-        self._each("bases", kind.__bases__, path)
-        for name, value in sorted(vars(kind).items()):
-            inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
-            if isinstance(inner, FunctionType | type) or (isinstance(inner, _VALUES) and not name.startswith("__")):
-                self.feed(name)
-                self.add(inner, f"{path}.{name}")
-
-    def _function(self, function: FunctionType, path: str) -> None:
-        self.feed("function", function.__module__ or "", *_sources([function.__module__ or ""]))
-        if _installed(sys.modules.get(function.__module__ or "")):
-            return self.feed(function.__qualname__)
-        self._code(function.__code__, path)
-        self.add(function.__defaults__, path)
-        self.add(function.__kwdefaults__, path)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if name != "__class__":
-                self.feed(name)
-                self.add(_content(cell), f"{path}.{name}")
-        # What a function reads from its module: constants anywhere, and all else where there is no file to read.
-        fileless = not getattr(sys.modules.get(function.__module__ or ""), "__file__", None)
-        for name in sorted(_names(function.__code__)):
-            value = function.__globals__.get(name)
-            if isinstance(value, _VALUES) or (fileless and value is not None):
-                self.feed(name)
-                self.add(value, f"{path}.{name}")
-        return None
-
-    def _code(self, code: CodeType, path: str) -> None:
-        self.feed("code", code.co_code, *code.co_names, *code.co_varnames)
-        self._each("constants", code.co_consts, path)
-
-    def _pickled(self, thing: Any, path: str) -> None:
-        try:
-            self.feed("pickle", pickle.dumps(thing))
-        except Exception:
-            raise UsageError(
-                f"runs cannot be kept: {path.lstrip('.') or 'the model'} is a {type(thing).__name__}, whose content "
-                "cannot be told, so that runs of another version could be taken for these.",
-                remedy=Remedy(
-                    "Audit without a folder for runs, or give a class with plain settings.",
-                    cli="Leave --keep out, or give a class with plain settings.",
-                ),
-            ) from None
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
-    return set(code.co_names).union(*inner)
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
-
-
-def _seed(generator: Any) -> Any:
-    bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
-    return getattr(getattr(bits, "seed_seq", bits), "entropy", None)
-
-
-def _table_bytes(table: pl.DataFrame | pl.Series) -> bytes:
-    out = io.BytesIO()
-    (table.to_frame() if isinstance(table, pl.Series) else table).write_ipc(out)
-    return out.getvalue()
-
-
-# Sources
 
 
 def _sources(names: Iterable[str]) -> list[str]:
@@ -231,13 +169,9 @@ def _installed(module: ModuleType | None) -> bool:
         return True
     file = getattr(module, "__file__", None)
     if file is None:
-        return top != "__main__" and not _is_fileless_source(module)
+        # Functions of a module without a file that were written in Python, as those of a notebook, are not.
+        return top != "__main__" and not any(isinstance(one, FunctionType | type) for one in vars(module).values())
     return any(Path(file).is_relative_to(place) for place in _installed_places())
-
-
-def _is_fileless_source(module: ModuleType) -> bool:
-    """Whether functions of a module without a file were written in Python, as those of a notebook are."""
-    return any(isinstance(value, FunctionType | type) for value in vars(module).values())
 
 
 @cache
