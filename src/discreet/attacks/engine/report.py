@@ -326,8 +326,8 @@ def roc_picture(score: Score) -> str:
         lower = 1 - upper
         parts.append(f'<polygon points="{_points(np.vstack([upper, lower]))}" fill="#dfeae8"/>')
     box = f'<rect x="{MARGIN}" y="{MARGIN}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#c5ccd4"/>'
-    parts += [box, _line(np.array([[0, 0], [1, 1]]), "#c5ccd4", 'stroke-dasharray="4 4"')]
-    parts.append(_line(roc(score), "#b3392b" if score.verdict == "refuted" else "#1d2430", 'stroke-width="2"'))
+    parts += [box, _polyline(np.array([[0, 0], [1, 1]]), "#c5ccd4", 'stroke-dasharray="4 4"')]
+    parts.append(_polyline(roc(score), "#b3392b" if score.verdict == "refuted" else "#1d2430", 'stroke-width="2"'))
     rates = score.false_alarms / max(1, score.runs_absent), score.hits / max(1, score.runs_present)
     x, y = _place(*rates)
     parts.append(f'<circle cx="{x}" cy="{y}" r="4" fill="#c79a2b"><title>the rule that was used</title></circle>')
@@ -337,7 +337,7 @@ def roc_picture(score: Score) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _line(points: NDArray[np.float64], color: str, more: str) -> str:
+def _polyline(points: NDArray[np.float64], color: str, more: str) -> str:
     return f'<polyline points="{_points(points)}" fill="none" stroke="{color}" {more}/>'
 
 
