@@ -106,7 +106,7 @@ def _entries(told: Any, asked: Hashable, items: IdMap) -> list[Scored]:
     if told is None:
         return []
     if isinstance(told, pl.DataFrame):
-        return _rows(told, asked)
+        return [_entry(row, items) for row in told.to_dicts()]
     if isinstance(told, Mapping):
         return _of_mapping(told, asked, items)
     if isinstance(told, np.ndarray):
@@ -130,7 +130,7 @@ def _of_sequence(told: Any, asked: Hashable, items: IdMap) -> list[Scored]:
 def _entry(one: Any, items: IdMap) -> Scored:
     if isinstance(one, Mapping):
         names = {str(name).lower(): value for name, value in one.items()}
-        item = _first(names, ITEM_NAMES + SIMILAR_NAMES)
+        item = _first(names, SIMILAR_NAMES + ITEM_NAMES)
         if item is None:
             raise DataError(f"the model listed an entry without an item_id: {dict(one)!r:.100}.", remedy=FORMS)
         score = _first(names, SCORE_NAMES)
@@ -152,18 +152,6 @@ def _of_mapping(told: Mapping[Any, Any], asked: Hashable, items: IdMap) -> list[
     if scores is None:
         return _entries(told[name], asked, items)
     return _of_sequence((np.asarray(told[name], dtype=object), np.asarray(told[scores])), asked, items)
-
-
-def _rows(told: pl.DataFrame, asked: Hashable) -> list[Scored]:
-    lower = {name.lower(): name for name in told.columns}
-    item = _first(lower, (*SIMILAR_NAMES, *ITEM_NAMES))
-    if item is None:
-        if told.is_empty():
-            return []
-        raise DataError(f"the model's table has the columns {', '.join(told.columns)}.", remedy=FORMS)
-    score = _first(lower, SCORE_NAMES)
-    scores = [None] * told.height if score is None else told[lower[score]].to_list()
-    return [(one, _number(value)) for one, value in zip(told[lower[item]].to_list(), scores, strict=True)]
 
 
 # Scores
