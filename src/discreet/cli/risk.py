@@ -225,7 +225,7 @@ def save_risk(
     """Write page, chart and numbers into a folder, whole or not at all."""
     import polars as pl
 
-    from discreet.attacks.risk.chart import risk_chart
+    from discreet.attacks.risk.report import risk_chart
 
     chart = risk_chart(report, best)
     picture = svg(chart)
