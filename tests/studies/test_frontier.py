@@ -23,8 +23,8 @@ from discreet.studies.frontier import (
     KEYS,
     LENGTHS,
     MAIN,
-    METRICS,
     POPULAR,
+    RANKING_METRICS,
     FrontierStudy,
     crossover,
     distances,
@@ -87,6 +87,8 @@ def test_deviations_and_times_are_given(report: StudyReport) -> None:
     assert (deviations >= 0).all()
     assert deviations.max() > 0  # type: ignore[operator]
     assert (table.filter(metric="fit, s")["mean"] > 0).all()
+    ratings = report.tables["Ratings with deviations, and seconds to fit"]
+    assert set(ratings["metric"]) == {"rmse", "mae", "fit, s"}
 
 
 def test_the_learning_curve_is_by_users_times_mu(report: StudyReport) -> None:
@@ -162,7 +164,7 @@ def test_ease_is_left_out_where_it_refuses() -> None:
 def test_rankings_are_measured_as_evaluate_does(films: dc.Interactions, model: dc.factors.EASE) -> None:
     mine = run_model("model", model, questions_of(films), LENGTHS).scores
     theirs = dc.evaluate(model, films, splits=1, seed=1, test_users=22)
-    for metric in METRICS[:4]:
+    for metric in RANKING_METRICS:
         assert mine[metric] == pytest.approx(theirs[metric])
 
 
@@ -195,7 +197,7 @@ def made_up(*, recall: dict[float, float], popular: float = 0.2, **of: float) ->
             for budget in EPSILONS if one["protects"] else [None]:
                 value = popular if one["name"] == POPULAR else 0.4 if budget is None else recall[budget]
                 key = (one["name"], one["protects"], budget, 1.0)
-                rows += [(*key, metric, of.get(one["name"], 1.0) * value + shift) for metric in METRICS[:4]]
+                rows += [(*key, metric, of.get(one["name"], 1.0) * value + shift) for metric in RANKING_METRICS]
                 rows.append((*key, "users", 1000.0))
         for epsilon in EPSILONS:
             # Half of the users at ε are worth what all are at the point of half of the strength, on a line in its log.

@@ -36,7 +36,7 @@ TUNED = 0
 
 MAIN, POPULAR = "PrivateRecommender", "private popularity"
 LENGTHS = [20, 100]
-METRICS = ("recall@20", "ndcg@100", "catalog@20", "popularity@20", "rmse", "mae")
+RANKING_METRICS, RATING_METRICS = ("recall@20", "ndcg@100", "catalog@20", "popularity@20"), ("rmse", "mae")
 
 KEYS = {"model": pl.String, "protects": pl.String, "epsilon": pl.Float64, "share": pl.Float64, "metric": pl.String}
 
@@ -141,7 +141,8 @@ def _runs(
     rows = []
     for epsilon in _budgets(one, settings):
         run = run_model(one["name"], made(one, {**values, "epsilon": epsilon}), questions, LENGTHS)
-        found = {metric: run.scores[metric] for metric in METRICS if metric in run.scores.values}
+        metrics = RANKING_METRICS if questions.rankings else RATING_METRICS
+        found = {metric: run.scores[metric] for metric in metrics}
         found |= {"users": questions.train.n_users, "fit, s": run.fit_seconds}
         key = (one["name"], one["protects"], None if epsilon is None else float(Fraction(epsilon)), share)
         rows += [(*key, metric, value) for metric, value in found.items()]
