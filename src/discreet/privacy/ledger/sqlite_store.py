@@ -66,6 +66,8 @@ class SqliteStore:
                         remedy=RESTORE,
                     )
                 return False
+            if noted is None:  # another process may have made both files since: the head is there before the database
+                noted = self.head.read()
             if not self._trusted:
                 _check_mark(self.path)
                 if self._check(noted) != VERSION:
