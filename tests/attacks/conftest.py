@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.attacks import audit
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -48,6 +49,14 @@ class NoisyUsers:
 @pytest.fixture
 def noisy_users() -> Callable[..., NoisyUsers]:
     return NoisyUsers
+
+
+@pytest.fixture(autouse=True)
+def unlimited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Audits here have no limit of time unless a test gives one: a busy machine would leave runs out."""
+    defaults = audit.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "seconds", None)
 
 
 @pytest.fixture
