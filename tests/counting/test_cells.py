@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.counting import ItemCounts, ItemPairs, TopItems
 from discreet.counting.cells import Cells
 from discreet.errors import PrivacyError, UsageError
 
@@ -87,9 +88,12 @@ def test_a_mask_keeps_the_public_shape(visits) -> None:
     assert part.records_per_user.tolist() == [0, 1]
 
 
-def test_the_catalog_must_be_public() -> None:
-    with pytest.raises(PrivacyError):
-        Cells.of(dc.Interactions([("u", "a")]))
+@pytest.mark.parametrize("method", [ItemCounts(1), TopItems(1, 1), ItemPairs(1, cap=1, head=2)])
+def test_the_catalog_must_be_public(method) -> None:
+    data = dc.Interactions([("u", "a"), ("u", "b")])
+    for ask in (method.plan, method.estimate, method.release):
+        with pytest.raises(PrivacyError, match="public list"):
+            ask(data)
 
 
 def test_too_many_cells() -> None:

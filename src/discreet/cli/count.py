@@ -87,9 +87,8 @@ def count(
     after = None if finish is None else Finish(finish, total=total)  # type: ignore[arg-type]
     if after is None and total is not None:
         raise UsageError("--total goes with --finish nonnegative.")
-    contexts = context or ()
+    profile, contexts = assumed_profile(assume) if assume else None, context or ()
     if spending.estimate:
-        profile = assumed_profile(assume or [])
         records = reading.interactions(data)
         say_estimate(mechanism.estimate(records, contexts=contexts, profile=profile, k=top), as_json=spending.as_json)
         return

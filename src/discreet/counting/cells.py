@@ -17,7 +17,7 @@ from discreet.counting.contexts import TYPES_OF_TABLE, Context, contexts_of
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy import entropy
-from discreet.privacy.bounding import BoundedSums, cap_records, require_catalog
+from discreet.privacy.bounding import BoundedSums, cap_records
 from discreet.privacy.choosing import Key, id_words, keyed_words, numbered
 from discreet.privacy.units import Unit
 from discreet.privacy.weighing import (
@@ -70,7 +70,6 @@ class Cells:
     @classmethod
     def of(cls, data: Interactions, contexts: Sequence[Context | str] = ()) -> Cells:
         """Records of which every context has one of its public values; the others are left out."""
-        require_catalog(data, "item counts")
         declared = contexts_of(contexts, data)
         if math.prod(len(context.values) for context in declared) * max(data.n_items, 1) >= MOST_CELLS:
             raise UsageError(
@@ -345,10 +344,10 @@ def catalog_table(
     data: Interactions, codes: NDArray[np.integer] | None = None, **columns: NDArray[Any] | pl.Series
 ) -> pl.DataFrame:
     """A table of items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
-    which = np.arange(data.n_items) if codes is None else codes
-    ids = data.items.take(which)
+    ids = data.items.series
     # Ids that are neither numbers nor text are released as text: a release is plain files.
-    named: dict[str, Any] = {"item_id": [repr(i) for i in ids] if ids.dtype == pl.Object else ids}
+    named = {"item_id": pl.Series([repr(i) for i in ids], dtype=pl.String) if ids.dtype == pl.Object else ids}
     if data.item_table is not None and "title" in data.item_table.columns:
-        named["title"] = data.titles(which)
-    return pl.DataFrame({**named, **columns})
+        named["title"] = pl.Series([str(title) for title in data.item_table["title"]], dtype=pl.String)
+    table = pl.DataFrame(named)
+    return (table if codes is None else table[codes]).with_columns(**{n: pl.Series(c) for n, c in columns.items()})

@@ -87,6 +87,7 @@ class CountMethod(Method):
     """
 
     kind: ClassVar[str] = "item-counts"
+    listed: ClassVar[str] = "item counts"
     proof: ClassVar[str]
     agree: ClassVar[bool] = False
 

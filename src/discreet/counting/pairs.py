@@ -19,7 +19,7 @@ from discreet.counting.profiles import Expectation, Profile
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
 from discreet.errors import ReleaseError, UsageError
-from discreet.privacy.bounding import distinct_items, require_catalog
+from discreet.privacy.bounding import distinct_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.method import Method, Plan, Round, Rounds
@@ -76,6 +76,7 @@ class ItemPairs(Method):
 
     name: ClassVar[str] = "item-pairs"
     kind: ClassVar[str] = "item-pairs"
+    listed: ClassVar[str] = "counts of pairs"
 
     epsilon: Rational
     cap: int
@@ -117,7 +118,6 @@ class ItemPairs(Method):
         return _bounded(np.zeros((2, 2), dtype=np.int64), weights, self.cap, norm=self._budget.norm)
 
     def _public(self, data: Interactions) -> Cells:
-        require_catalog(data, "counts of pairs")
         return Cells.of(distinct_items(super()._public(data)))
 
     def _plan(self, public: Cells) -> Plan:

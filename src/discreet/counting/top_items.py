@@ -116,6 +116,7 @@ class TopItems(Method):
 
     name: ClassVar[str] = "top-items"
     kind: ClassVar[str] = "top-items"
+    listed: ClassVar[str] = "item counts"
 
     epsilon: Rational
     k: int = 10

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.bounding import BoundedSums, require_catalog
 from discreet.privacy.charging import charged, require_working_polars
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -140,12 +140,15 @@ class Method(ABC):
         way, as some published methods do).
     is_model : bool
         Whether a recommender is built from the release.
+    listed : str
+        What needs a public list of items; empty where no list is needed.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str]
     reads: ClassVar[Reads] = "sums"
     is_model: ClassVar[bool] = False
+    listed: ClassVar[str] = ""
 
     # What a method fills in
 
@@ -168,6 +171,8 @@ class Method(ABC):
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
         require_working_polars()  # in a forked process polars would hang
+        if self.listed:
+            require_catalog(data, self.listed)
         return data.emptied()
 
     # What everybody calls
