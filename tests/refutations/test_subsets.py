@@ -11,7 +11,7 @@ import pytest
 
 from discreet.privacy.guarantees import Standing
 from discreet.subsets import BirthDeathChain, relative_entropy, total_variation
-from discreet.subsets.states import printed_swap, swap
+from discreet.subsets.chain import printed_swap, swap
 from discreet.testing import max_log_ratio, smallest_delta
 
 Row = tuple[float, ...]

@@ -12,10 +12,13 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
+from discreet.privacy.budget import Budget
+from discreet.privacy.losses import Concentrated
 from discreet.privacy.selection import PermuteAndFlip
 from discreet.privacy.units import Unit
-from discreet.subsets.accounting import (
+from discreet.subsets.samplers import (
     SAMPLERS,
+    KSubset,
     RowChange,
     Sampler,
     concentrated_loss,
@@ -154,8 +157,8 @@ def test_the_published_table() -> None:
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_budgets_are_spent_and_not_passed(sampler: Sampler, change: RowChange) -> None:
     how = {"k": 6, "size": 40, "change": change, "sampler": sampler}
-    assert pure_loss(slope_for(**how, epsilon="1/3"), **how).epsilon == Fraction(1, 3)
-    spent = concentrated_loss(slope_for(**how, rho="1/3"), **how).rho
+    assert pure_loss(slope_for(Budget("1/3").loss, **how), **how).epsilon == Fraction(1, 3)
+    spent = concentrated_loss(slope_for(Concentrated(Fraction(1, 3)), **how), **how).rho
     assert spent <= Fraction(1, 3)
     assert float(spent) == pytest.approx(1 / 3, rel=1e-12)
 
@@ -164,10 +167,9 @@ def test_wrong_questions() -> None:
     for wrong in (0, -3, "rows", True, 1.5):
         with pytest.raises(UsageError):
             RowChange.of(wrong)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="either"):
-        slope_for(k=1, size=5, change=RowChange())
-    with pytest.raises(UsageError, match="no sampler"):
-        pure_loss(Fraction(1), k=1, size=5, change=RowChange(), sampler="laplace")  # type: ignore[arg-type]
+    for budget in ({}, {"epsilon": 1, "rho": 1}):
+        with pytest.raises(UsageError, match="either"):
+            KSubset(k=1, low=0, high=1, **budget)
     with pytest.raises(UsageError, match=r"between 1 and the number of items \(5\), got 6"):
         pure_loss(Fraction(1), k=6, size=5, change=RowChange())
     assert RowChange.of("row, one way") == RowChange(one_way=True)

@@ -20,7 +20,7 @@ from discreet.subsets import (
     total_variation,
 )
 from discreet.subsets import chain as chains
-from discreet.subsets.states import all_states, swap, window_states
+from discreet.subsets.chain import all_states, swap, window_states
 
 ROW = np.array([2.0, 5.0, 3.5, 1.0, 4.0, 3.0])
 

@@ -25,7 +25,7 @@ from discreet.errors import UsageError
 from discreet.models.registry import create
 from discreet.studies.study import Measurements, Settings, Steps, Study, one_rating_each
 from discreet.subsets import BirthDeathChain, inclusion_probabilities, relative_entropy, total_variation
-from discreet.subsets.states import States
+from discreet.subsets.chain import States
 
 __all__ = ["SubsetsStudy"]
 

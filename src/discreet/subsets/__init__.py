@@ -1,10 +1,9 @@
 """Private top-k sets: the published birth-death chain, exact mechanisms, and lists that others may see."""
 
-from discreet.subsets.accounting import RowChange
 from discreet.subsets.chain import BirthDeathChain
 from discreet.subsets.laws import inclusion_probabilities, relative_entropy, total_variation
 from discreet.subsets.onlookers import ScreenList, ScreenLists, recommend_privately
-from discreet.subsets.samplers import GumbelTopK, KSubset, PermuteAndFlipTopK
+from discreet.subsets.samplers import GumbelTopK, KSubset, PermuteAndFlipTopK, RowChange
 
 __all__ = [
     "BirthDeathChain",

@@ -8,8 +8,9 @@ section 4.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,12 +24,16 @@ from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
 from discreet.privacy.published_draws import uniforms
 from discreet.privacy.units import Unit
-from discreet.subsets.states import States, all_states, window_states
 
-__all__ = ["BirthDeathChain", "Uniforms"]
+__all__ = ["BirthDeathChain", "States", "Uniforms", "all_states", "printed_swap", "swap", "window_states"]
 
-Uniforms = Callable[[int], NDArray[np.float64]]
+Numbers = NDArray[np.float64]
+
+Uniforms = Callable[[int], Numbers]
 """Returns a given number of independent numbers between 0 and 1."""
+
+MOST_STATES = 10**6
+"""The largest number of subsets that are listed."""
 
 AT_ONCE = 2**20
 DIRECT_WORK = 10**9
@@ -67,7 +72,7 @@ class BirthDeathChain:
     Notes
     -----
     The index formulas of section 4.4 are wrong as printed; the sets are those that its text describes
-    (:func:`~discreet.subsets.states.swap`). The limit of the chain is φ^ε (eq. 32), not the φ^(ε/2) of eq. 28.
+    (:func:`~discreet.subsets.chain.swap`). The limit of the chain is φ^ε (eq. 32), not the φ^(ε/2) of eq. 28.
 
     Examples
     --------
@@ -101,7 +106,7 @@ class BirthDeathChain:
             not_covered=("the ratings that the row was completed from",),
         )
 
-    def states(self, ratings: NDArray[np.float64]) -> States:
+    def states(self, ratings: Numbers) -> States:
         """The list of sets that the chain moves through."""
         row = np.asarray(ratings, dtype=np.float64)
         if self.left is None or self.right is None:
@@ -110,20 +115,20 @@ class BirthDeathChain:
 
     # Distributions
 
-    def law(self, ratings: NDArray[np.float64], *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
+    def law(self, ratings: Numbers, *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
         """The limit distribution of the chain: φ^(ε·exponent) over its sets. exponent = 1/2 is that of eq. 28."""
         states = self.states(ratings)
         return dict(zip(states.sets(), self.limit(states, exponent=exponent).tolist(), strict=True))
 
-    def limit(self, states: States, *, exponent: float = 1.0) -> NDArray[np.float64]:
+    def limit(self, states: States, *, exponent: float = 1.0) -> Numbers:
         """The same as an array over the states."""
         return _softmax(exponent * self._slope * states.totals)
 
-    def law_after(self, states: States, steps: int | None = None) -> NDArray[np.float64]:
+    def law_after(self, states: States, steps: int | None = None) -> Numbers:
         """The exact distribution of the set after a number of steps."""
         return self.laws_after(states, [self.steps if steps is None else steps])[0]
 
-    def laws_after(self, states: States, steps: Sequence[int]) -> list[NDArray[np.float64]]:
+    def laws_after(self, states: States, steps: Sequence[int]) -> list[Numbers]:
         """The same for several numbers of steps."""
         if any(n < 0 for n in steps):
             raise UsageError(f"steps must be at least 0, got {min(steps)}.")
@@ -134,11 +139,11 @@ class BirthDeathChain:
             if n * len(states) <= DIRECT_WORK:
                 laws.append(_step_by_step(up, down, n))
             else:
-                spectrum = spectrum or _Spectrum.of(up, down, self.limit(states))
-                laws.append(spectrum.after(n))
+                spectrum = spectrum or _by_spectrum(up, down, self.limit(states))
+                laws.append(spectrum(n))
         return laws
 
-    def moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moves(self, states: States) -> tuple[Numbers, Numbers]:
         """Probabilities of going one place up the list, and down, from each state (eq. 34)."""
         up, down = self._log_moves(states)
         leaving = np.exp(min(float(np.logaddexp(up, down).max()), 700.0))
@@ -149,7 +154,7 @@ class BirthDeathChain:
             )
         return np.exp(up), np.exp(down)
 
-    def _log_moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _log_moves(self, states: States) -> tuple[Numbers, Numbers]:
         if not self.time_step > 0:
             raise UsageError(f"time_step must be above 0, for example 1/20, got {self.time_step}.")
         change = self._slope / 2 * np.diff(states.totals)
@@ -157,7 +162,7 @@ class BirthDeathChain:
         up[:-1], down[1:] = change + math.log(self.time_step), math.log(self.time_step) - change
         return up, down
 
-    def _run_moves(self, states: States) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _run_moves(self, states: States) -> tuple[Numbers, Numbers]:
         if self.strict:
             return self.moves(states)
         up, down = self._log_moves(states)
@@ -167,7 +172,7 @@ class BirthDeathChain:
     # Runs
 
     def choose(
-        self, ratings: NDArray[np.float64], *, allow_refuted: bool = False, source: Uniforms | None = None
+        self, ratings: Numbers, *, allow_refuted: bool = False, source: Uniforms | None = None
     ) -> NDArray[np.int64]:
         """The set that one run of the chain ends in, its items ascending."""
         require_allowed(self.guarantee(), allow_refuted=allow_refuted)
@@ -199,12 +204,12 @@ class BirthDeathChain:
         return float(as_positive(self.epsilon, "epsilon")) / self.top_rating
 
 
-def _softmax(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+def _softmax(exponents: Numbers) -> Numbers:
     weights = np.exp(exponents - exponents.max())
     return weights / weights.sum()
 
 
-def _step_by_step(up: NDArray[np.float64], down: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+def _step_by_step(up: Numbers, down: Numbers, steps: int) -> Numbers:
     from discreet.subsets.chain_kernels import evolve
 
     law = np.zeros(up.size)
@@ -213,24 +218,113 @@ def _step_by_step(up: NDArray[np.float64], down: NDArray[np.float64], steps: int
     return law
 
 
-@dataclass(frozen=True, eq=False)
-class _Spectrum:
+def _by_spectrum(up: Numbers, down: Numbers, limit: Numbers) -> Callable[[int], Numbers]:
     """Distributions after many steps from state 0: a reversible chain is similar to a symmetric matrix.
 
     With D = diag(√π), D·P·D⁻¹ is symmetric and tridiagonal. The first state is the most likely one, so that no
     entry of a result is multiplied with more than 1.
     """
+    from scipy.linalg import eigh_tridiagonal
 
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    values, vectors = eigh_tridiagonal(1 - up - down, np.sqrt(up[:-1] * down[1:]))
+    values, scale = np.clip(values, -1, 1), np.sqrt(limit / limit[0])
+    return lambda steps: np.maximum(scale * (vectors @ (vectors[0] * values**steps)), 0.0)
 
-    @classmethod
-    def of(cls, up: NDArray[np.float64], down: NDArray[np.float64], limit: NDArray[np.float64]) -> _Spectrum:
-        from scipy.linalg import eigh_tridiagonal
 
-        values, vectors = eigh_tridiagonal(1 - up - down, np.sqrt(up[:-1] * down[1:]))
-        return cls(np.clip(values, -1, 1), vectors, np.sqrt(limit / limit[0]))
+# The sets that the chain moves through, in their order (section 4.4)
 
-    def after(self, steps: int) -> NDArray[np.float64]:
-        return np.maximum(self.scale * (self.vectors @ (self.vectors[0] * self.values**steps)), 0.0)
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Sets of k items in the order of a chain.
+
+    Parameters
+    ----------
+    members
+        Sets × k: the items of each, ascending.
+    totals
+        The sum of the ratings of each.
+    """
+
+    members: NDArray[np.int64]
+    totals: Numbers
+
+    def __len__(self) -> int:
+        return self.totals.size
+
+    def sets(self) -> Iterator[tuple[int, ...]]:
+        """The sets, one after the other."""
+        return (tuple(row) for row in self.members.tolist())
+
+
+def swap(j: int, left: int, right: int) -> tuple[int, int]:
+    """The item that set number j + 1 leaves out, and the one it has instead, counted from rank k to either side.
+
+    The first is 1 for the k-th best item, the second 1 for the best item that is not among the k. This follows the text
+    of the paper: a window of ``left`` ranks and one of ``right`` ranks, the latter moving on after ``left·right`` sets.
+
+    Examples
+    --------
+    >>> [swap(j, 2, 3) for j in range(7)]
+    [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (1, 4)]
+    """
+    return j // right % left + 1, j // (left * right) * right + j % right + 1
+
+
+def printed_swap(j: int, left: int, right: int) -> tuple[int, int]:
+    """The same by the formulas as printed, j from 1: they repeat pairs and leave the windows.
+
+    Examples
+    --------
+    >>> [printed_swap(j, 2, 3) for j in range(1, 8)]
+    [(1, 1), (1, 2), (1, 2), (1, 3), (1, 4), (1, 4), (2, 8)]
+    """
+    block = (j - 1) // right + 1
+    return block - block // left, (j - 1) // (left * right) * right + j - j // right
+
+
+def window_states(ratings: Numbers, k: int, left: int, right: int) -> States:
+    """The k best and every set that exchanges one of them, window after window.
+
+    Parameters
+    ----------
+    ratings
+        One user's completed row.
+    k
+        Number of items of a set.
+    left, right
+        Sizes of the windows (N₁ and N₂): how many of the k best can be left out, and how many of the others replace
+        them before the window moves on. Windows that the list does not fill are left out, as in the paper.
+    """
+    _check(ratings, k)
+    if not 1 <= left <= k or right < 1:
+        raise UsageError(
+            f"the windows must be 1 to k = {k} to the left and at least 1 to the right, got {left} and {right}."
+        )
+    order = np.argsort(-ratings, kind="stable")
+    n = (ratings.size - k) // right * right * left
+    pairs = np.array([swap(j, left, right) for j in range(n)], dtype=np.int64).reshape(n, 2)
+    out, into = k - pairs[:, 0], k + pairs[:, 1] - 1
+    members = np.tile(order[:k], (n + 1, 1))
+    members[np.arange(1, n + 1), out] = order[into]
+    ranked = ratings[order]
+    gained = np.concatenate([[0.0], ranked[into] - ranked[out]])
+    return States(np.sort(members, axis=1), math.fsum(ranked[:k]) + gained)
+
+
+def all_states(ratings: Numbers, k: int) -> States:
+    """Every set of k items, the best first."""
+    _check(ratings, k)
+    if math.comb(ratings.size, k) > MOST_STATES:
+        raise UsageError(f"there are {math.comb(ratings.size, k):,} sets of {k} of {ratings.size} items: too many.")
+    sets = np.array(list(itertools.combinations(range(ratings.size), k)), dtype=np.int64)
+    totals = ratings[sets].sum(axis=1)
+    order = np.argsort(-totals, kind="stable")
+    return States(sets[order], totals[order])
+
+
+def _check(ratings: Numbers, k: int) -> None:
+    if ratings.ndim != 1 or not 1 <= k <= ratings.size:
+        raise UsageError(f"k must be between 1 and the number of ratings in the row ({ratings.size:,}), got {k}.")
+    if not np.isfinite(ratings).all():
+        raise UsageError("a completed row has a rating for every item.", remedy="Leave out items without a prediction.")

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import PrivacyError, UsageError
 from discreet.models.recommender import Recommender
+from discreet.privacy.budget import Budget
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
-from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.selection import noisy_order
 from discreet.privacy.units import Unit
-from discreet.subsets.accounting import Sampler
-from discreet.subsets.samplers import RowSampler, sampler_class
+from discreet.subsets.samplers import RowSampler, Sampler, sampler_class
 from discreet.subsets.score_rows import ScoreRows
 
 if TYPE_CHECKING:
@@ -40,25 +40,6 @@ Order = Literal["random", "list", "drawn"] | Mapping[Any, float]
 KIND = "screen-list"
 
 _LOCK = Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """What changes when a model is fitted again or gets other records.
-
-    All of it is public, unlike scores: drawing a new list because *scores* changed would reveal that they did.
-    """
-
-    parts: tuple[Any, ...]
-    config: dict[str, Any]
-
-    @classmethod
-    def of(cls, model: Recommender) -> _Fitted:
-        parts = tuple(getattr(model, name, None) for name in ("items_", "guarantee_", "records_", "release_"))
-        return cls(parts, model.parameters)
-
-    def same(self, other: _Fitted) -> bool:
-        return all(a is b for a, b in zip(self.parts, other.parts, strict=True)) and self.config == other.config
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +152,7 @@ class ScreenLists:
     ledger: Ledger | None = None
     _rows: ScoreRows = field(init=False, repr=False)
     _sampler: RowSampler = field(init=False, repr=False)
-    _fitted: _Fitted = field(init=False, repr=False)
+    _fitted: tuple[Any, ...] = field(init=False, repr=False)
     _drawn: dict[Hashable, ScreenList] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
 
@@ -190,7 +171,7 @@ class ScreenLists:
         )
         sampler.slope(rows.codes.size)
         _check_order(self.order, self.sampler)
-        object.__setattr__(self, "_fitted", _Fitted.of(self.model))
+        object.__setattr__(self, "_fitted", _fitted(self.model))
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_sampler", sampler)
 
@@ -200,7 +181,7 @@ class ScreenLists:
         whole = self.protects == "row"
         gaps = ("that a person is shown a list", "what the person does with it")
         return Guarantee(
-            loss=Pure(as_positive(self.epsilon, "epsilon")),
+            loss=Budget(self.epsilon).loss,
             unit=Unit("user") if whole else Unit("score", "value"),
             standing=Standing.PROVED,
             basis=f"{self._sampler.theorem}; lists that others see, Theorem 14",
@@ -228,7 +209,7 @@ class ScreenLists:
             return [self._drawn[user] for user in wanted]
 
     def _draw(self, users: list[Hashable]) -> None:
-        if not self._fitted.same(_Fitted.of(self.model)):
+        if not _same(self._fitted, _fitted(self.model)):
             raise UsageError(
                 "the model was fitted again, or got other records, since these lists were made.",
                 remedy="Make new ones: ScreenLists(model, …). They are charged to the new records.",
@@ -248,7 +229,7 @@ class ScreenLists:
             ledger = self.ledger
             guarantee = replace(
                 guarantee,
-                loss=Pure(lists * as_positive(self.epsilon, "epsilon")),
+                loss=Pure(lists * Budget(self.epsilon).amount),
                 subject=f"{lists:,} times {guarantee.subject}",
             )
         return charged(ledger, self._rows.records, guarantee, mechanism=KIND, parameters=self._parameters)
@@ -279,7 +260,7 @@ class ScreenLists:
         order = "given" if isinstance(self.order, Mapping) else self.order
         return {
             "k": self.k,
-            "epsilon": str(as_positive(self.epsilon, "epsilon")),
+            "epsilon": str(Budget(self.epsilon).amount),
             "protects": self.protects,
             "sampler": self.sampler,
             "range": [str(self._rows.low), str(self._rows.high)],
@@ -342,12 +323,24 @@ def recommend_privately(
 
 def _kept(model: Recommender, wanted: dict[str, Any]) -> ScreenLists:
     """The lists of this fitted model and these settings; those of earlier fits are forgotten."""
-    kept: list[tuple[_Fitted, dict[str, Any], ScreenLists]] = vars(model).setdefault("_screen_lists", [])
-    fitted = _Fitted.of(model)
-    kept[:] = [entry for entry in kept if entry[0].same(fitted)]
-    for _, settings, lists in kept:
+    kept: list[tuple[dict[str, Any], ScreenLists]] = vars(model).setdefault("_screen_lists", [])
+    kept[:] = [entry for entry in kept if _same(entry[1]._fitted, _fitted(model))]
+    for settings, lists in kept:
         if settings == wanted:
             return lists
     lists = ScreenLists(model, **wanted)
-    kept.append((fitted, wanted, lists))
+    kept.append((wanted, lists))
     return lists
+
+
+def _fitted(model: Recommender) -> tuple[Any, ...]:
+    """What changes when a model is fitted again or gets other records, and its settings.
+
+    All of it is public, unlike scores: drawing a new list because *scores* changed would reveal that they did.
+    """
+    learned = (getattr(model, name, None) for name in ("items_", "guarantee_", "records_", "release_"))
+    return (*learned, model.parameters)
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return all(a is b for a, b in zip(one[:-1], other[:-1], strict=True)) and one[-1] == other[-1]

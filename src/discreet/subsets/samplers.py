@@ -1,4 +1,7 @@
-"""A private set of k items from a row of scores, for many rows at once.
+"""A private set of k items from a row of scores, for many rows at once, and what it costs.
+
+Scores lie in a public range, and every formula of a loss is in units of that range. The **slope** is the factor of a
+score in the exponent: the best possible item is e^slope times as likely as the worst.
 
 References
 ----------
@@ -9,27 +12,150 @@ R. McKenna, D. Sheldon: Permute-and-flip: a new mechanism for differentially pri
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import UsageError
+from discreet.privacy.budget import Budget
 from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import Concentrated, Pure
-from discreet.privacy.numbers import Rational, as_fraction
+from discreet.privacy.losses import Concentrated, Loss, Pure
+from discreet.privacy.numbers import Rational, as_fraction, as_positive
 from discreet.privacy.selection import noisy_order
 from discreet.privacy.subset_selection import draw_subsets
 from discreet.privacy.units import Unit
-from discreet.subsets.accounting import RowChange, Sampler, concentrated_loss, pure_loss, slope_for
 
-__all__ = ["GumbelTopK", "KSubset", "PermuteAndFlipTopK", "RowSampler", "sampler_class"]
+__all__ = [
+    "SAMPLERS",
+    "GumbelTopK",
+    "KSubset",
+    "PermuteAndFlipTopK",
+    "RowChange",
+    "RowSampler",
+    "Sampler",
+    "concentrated_loss",
+    "pure_loss",
+    "sampler_class",
+    "slope_for",
+]
+
+Sampler = Literal["subset", "gumbel", "permute-and-flip"]
+"""One draw of a whole set; k exponential mechanisms in one shot; k rounds of permute-and-flip."""
+
+SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 
 BITS = 20
 """Scores are rounded to 2^−BITS of their range."""
+
+
+# What it costs, by how neighboring score rows differ and by how the set is drawn
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """How the score rows of neighboring datasets differ.
+
+    Parameters
+    ----------
+    entries
+        The largest number of scores that differ, each by up to the whole range; None for all of them.
+    one_way
+        Whether all scores that differ rise, or all fall.
+
+    Examples
+    --------
+    >>> RowChange.of("entry").apart(10, 1000), RowChange.of("row").apart(10, 1000)
+    (1, 20)
+    """
+
+    entries: int | None = None
+    one_way: bool = False
+
+    def __post_init__(self) -> None:
+        if self.entries is not None and (isinstance(self.entries, bool) or self.entries < 1):
+            raise UsageError(f"entries must be a whole number, at least 1, or None, got {self.entries!r}.")
+
+    @classmethod
+    def of(cls, given: RowChange | str | int) -> RowChange:
+        """Read a change: "entry", "row", "row, one way", or a number of entries."""
+        named = {"entry": cls(1), "row": cls(), "row, one way": cls(one_way=True)}
+        if isinstance(given, RowChange):
+            return given
+        if isinstance(given, str) and given in named:
+            return named[given]
+        if isinstance(given, int):
+            return cls(given)
+        raise UsageError(
+            f"{given!r} is no change of a row.", remedy=f"Choose from {', '.join(map(repr, named))}, or a number."
+        )
+
+    def __str__(self) -> str:
+        which = {None: "all scores", 1: "one score"}.get(self.entries, f"{self.entries} scores")
+        return which + (", one way" if self.one_way else "")
+
+    def apart(self, k: int, size: int) -> int:
+        """The largest change of the difference of the totals of two sets of k of ``size`` items, in ranges."""
+        both = exchangeable(k, size) * (1 if self.one_way else 2)
+        return min(both, size if self.entries is None else self.entries)
+
+
+def exchangeable(k: int, size: int) -> int:
+    """κ: the largest number of items that one set of k has and another has not; 1 where there is only one set."""
+    if not 1 <= k <= size:
+        raise UsageError(f"k must be between 1 and the number of items ({size:,}), got {k}.")
+    return max(1, min(k, size - k))
+
+
+def pure_loss(slope: Fraction, *, k: int, size: int, change: RowChange, sampler: Sampler = "subset") -> Pure:
+    """ε of a set of k of ``size`` items, drawn with this slope."""
+    if sampler == "subset":
+        return Pure(slope * change.apart(k, size))
+    return Pure(k * slope * change.apart(1, size))
+
+
+def concentrated_loss(
+    slope: Fraction, *, k: int, size: int, change: RowChange, sampler: Sampler = "subset"
+) -> Concentrated:
+    """ρ (zCDP) of the same set.
+
+    Subset: the smallest of ε²/8, κ·(slope·w)²/8 and min(κ, t)·slope²/2, where w is the largest change of the difference
+    of two single scores and t the number of scores that differ. Gumbel: k·(slope·w)²/8. Permute-and-flip, which has no
+    bounded range: k·(slope·w)²/2.
+    Proofs: ``docs/proofs/selection.md``, Theorems 2 to 4, 9 and 10.
+    """
+    single = (slope * change.apart(1, size)) ** 2
+    if sampler == "gumbel":
+        return Concentrated(k * single / 8)
+    if sampler == "permute-and-flip":
+        return Concentrated(k * single / 2)
+    most = exchangeable(k, size)
+    moved = min(most, size if change.entries is None else change.entries)
+    return Concentrated(min((slope * change.apart(k, size)) ** 2 / 8, most * single / 8, moved * slope**2 / 2))
+
+
+def slope_for(loss: Loss, *, k: int, size: int, change: RowChange, sampler: Sampler = "subset") -> Fraction:
+    """The slope that spends a loss: exact for ε, rounded down for ρ.
+
+    Examples
+    --------
+    >>> slope_for(Pure(Fraction(1)), k=10, size=1000, change=RowChange.of("entry"))
+    Fraction(1, 1)
+    >>> slope_for(Pure(Fraction(1)), k=10, size=1000, change=RowChange.of("entry"), sampler="gumbel")
+    Fraction(1, 10)
+    """
+    if isinstance(loss, Pure):
+        return loss.epsilon / pure_loss(Fraction(1), k=k, size=size, change=change, sampler=sampler).epsilon
+    assert isinstance(loss, Concentrated)
+    squared = loss.rho / concentrated_loss(Fraction(1), k=k, size=size, change=change, sampler=sampler).rho
+    return Fraction(math.isqrt(math.floor(squared * 4**64)), 2**64)
+
+
+# The samplers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,16 +193,25 @@ class RowSampler(ABC):
 
     # Privacy loss
 
+    @property
+    def _spent(self) -> Loss:
+        """The budget of one row."""
+        if self.epsilon is not None and self.rho is None:
+            return Budget(self.epsilon).loss
+        if self.rho is None or self.epsilon is not None:
+            raise UsageError("give either epsilon or rho.")
+        return Concentrated(as_positive(self.rho, "rho"))
+
+    def _how(self, size: int) -> dict[str, Any]:
+        return {"k": self.k, "size": size, "change": self._change, "sampler": self.sampler}
+
     def slope(self, size: int) -> Fraction:
         """The best possible item is e^slope times as likely as the worst, for rows of this length."""
-        return slope_for(
-            k=self.k, size=size, change=self._change, sampler=self.sampler, epsilon=self.epsilon, rho=self.rho
-        )
+        return slope_for(self._spent, **self._how(size))
 
     def loss(self, size: int) -> Pure | Concentrated:
         """The privacy loss of one row, in the terms of the budget."""
-        how = {"k": self.k, "size": size, "change": self._change, "sampler": self.sampler}
-        return (pure_loss if self.rho is None else concentrated_loss)(self.slope(size), **how)
+        return (pure_loss if self.rho is None else concentrated_loss)(self.slope(size), **self._how(size))
 
     def guarantee(self, size: int) -> Guarantee:
         """The guarantee about the row that the items are drawn from."""
