@@ -190,14 +190,6 @@ class ContextPopularity(ReleasedModel):
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
         return np.tile(self.popularity_, (rows.indptr.size - 1, 1))
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Counts of users do not predict ratings."""
-        return np.full(item.size, np.nan)
-
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Counts of single items do not say which go together."""
-        return np.full((items.size, len(self.items_)), -np.inf)
-
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a release and build the model from it; also from a folder of version 0.1."""

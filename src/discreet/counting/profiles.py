@@ -110,25 +110,21 @@ class Expectation:
         What is counted of it if not.
     variance
         The variance of the count that is not noise.
-    deviation
-        Standard deviations of the noise, where they are not the same for all items.
     """
 
     counted: Numbers
     chance: Numbers | float = 1.0
     otherwise: Numbers | float = 0.0
     variance: Numbers | float = 0.0
-    deviation: Numbers | None = None
 
     def error(self, truth: Numbers, noise: float) -> float:
         """Mean squared error over all items, noise of this standard deviation included."""
-        deviation = noise if self.deviation is None else self.deviation
         bias = self.chance * np.square(self.counted - truth) + (1 - self.chance) * np.square(self.otherwise - truth)
-        return float((bias + self.variance + np.square(deviation)).mean()) if truth.size else 0.0
+        return float((bias + self.variance + noise**2).mean()) if truth.size else 0.0
 
     def precision(self, k: int, law: Law, noise: float) -> float:
         """Share of the k most popular items that is expected among the k largest noisy counts."""
-        deviation = np.sqrt(np.square(noise if self.deviation is None else self.deviation) + self.variance)
+        deviation = np.sqrt(noise**2 + self.variance)
         above = survival(law, deviation)
 
         def passing(level: float) -> Numbers:
