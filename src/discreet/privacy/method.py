@@ -6,7 +6,7 @@ release is ``Method._release`` below; a method fills in ``_plan`` and ``_rounds`
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
@@ -152,9 +152,9 @@ class Method(ABC):
 
     # What a method fills in
 
+    @abstractmethod
     def _plan(self, public: Any) -> Plan:
         """Decide everything that can be decided from public values, and refuse wrong settings and unsuitable data."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _plan")
 
     def _rounds(self, plan: Plan) -> Rounds:
         """Ask for sums round by round, and make the parts of the release from the answers."""
