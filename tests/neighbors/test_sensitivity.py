@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.refutations.pair_formulas import (
+
+from discreet.errors import UsageError
+from discreet.neighbors.sensitivity import (
     exact_sensitivity,
     lemma_sensitivity,
     pair_cosine,
     published_smooth_bound,
     smooth_bound,
 )
-
-from discreet.errors import UsageError
 
 stars = st.integers(1, 5)
 ratings = st.lists(st.tuples(stars, stars), min_size=2, max_size=12)

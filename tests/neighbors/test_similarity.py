@@ -166,7 +166,7 @@ def test_sensitivities_are_those_of_the_definitions(data: Interactions, similari
 
 @given(worlds(), st.sampled_from(("cosine", "pearson", "cosine_adjusted")), st.sampled_from(("item", "user")))
 def test_the_lemma_is_its_derivation(data: Interactions, kind: Any, axis: Any) -> None:
-    from tests.refutations.pair_formulas import lemma_sensitivity
+    from discreet.neighbors.sensitivity import lemma_sensitivity
 
     rows = vectors(data, axis, kind)
     found = pair_sensitivities(data, axis=axis, similarity=Similarity(kind)).lemma

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from tests.refutations.pair_formulas import lemma_sensitivity, pair_cosine
 
 from discreet.neighbors.selection import Candidates
+from discreet.neighbors.sensitivity import lemma_sensitivity, pair_cosine
 
 Pairs = Sequence[tuple[float, float]]
 World = Callable[..., Candidates]

@@ -12,16 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.refutations.pair_formulas import (
+
+from discreet.errors import PrivacyError
+from discreet.neighbors.selection import PNCF, Candidates, NaiveExponential, Uniform
+from discreet.neighbors.sensitivity import (
     exact_sensitivity,
     lemma_sensitivity,
     pair_cosine,
     published_smooth_bound,
     smooth_bound,
 )
-
-from discreet.errors import PrivacyError
-from discreet.neighbors.selection import PNCF, Candidates, NaiveExponential, Uniform
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Standing
 from discreet.testing import max_log_ratio, smallest_delta

@@ -1,6 +1,7 @@
 """The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF and PPNS.
 
-None of them has a proved guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
+``reading="printed"`` is what "as published" means for the models of Zhu's comparison. None of these models has a proved
+guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import ClassVar, Literal
 
 from discreet.neighbors import selection
 from discreet.neighbors.neighbor_model import NeighborModel
+from discreet.neighbors.readings import AS_READ, Laplace, ReadModel
 from discreet.neighbors.selection import SelectionStrategy
 from discreet.neighbors.selection.exponential import Sensitivity
 from discreet.neighbors.selection.lists import Ties
@@ -19,13 +21,15 @@ __all__ = ["KNN", "NPNS", "PNCF", "PPNS", "NaiveExponentialNeighbors", "UniformN
 
 
 @dataclass(kw_only=True)
-class KNN(NeighborModel):
+class KNN(ReadModel):
     """The k most similar neighbors.
 
     Parameters
     ----------
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, weighting, fallback
         As in ``NeighborModel``.
+    reading, candidates, centering
+        As in ``ReadModel``.
     ties
         Who goes first among equals: "id", the lower id, so that answers do not depend on a draw, or "random".
 
@@ -54,13 +58,15 @@ class KNN(NeighborModel):
 
 
 @dataclass(kw_only=True)
-class UniformNeighbors(NeighborModel):
+class UniformNeighbors(ReadModel):
     """k neighbors at random, weighed by their similarity: the baseline that every private choice must beat.
 
     Parameters
     ----------
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, weighting, fallback
         As in ``NeighborModel``.
+    reading, candidates, centering
+        As in ``ReadModel``.
 
     Privacy
     -------
@@ -109,20 +115,22 @@ class NPNS(NeighborModel):
 
 
 @dataclass(kw_only=True)
-class NaiveExponentialNeighbors(NeighborModel):
+class NaiveExponentialNeighbors(ReadModel):
     """The exponential mechanism and Laplace weights that Zhu compares with: GS&NM, or RS&NM.
 
     Parameters
     ----------
     epsilon
         The budget as the paper divides it: half for the choice, half for the weights.
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, weighting, fallback
         As in ``NeighborModel``.
+    reading, candidates, centering
+        As in ``ReadModel``.
     rs
         The sensitivity. A number: one for all (GS&NM). "lemma", "exact" or "max": RS of the pairs (RS&NM). None: the
         range of the similarity, 2 for Pearson and the adjusted cosine and 1 for the others.
-    rs_cap, laplace
-        As in ``selection.NaiveExponential``.
+    rs_cap, smoothing, laplace
+        As in ``selection.NaiveExponential``; the noise is as the reading has it, if not said otherwise.
 
     Privacy
     -------
@@ -139,7 +147,8 @@ class NaiveExponentialNeighbors(NeighborModel):
     epsilon: Rational = field(kw_only=False)
     rs: Sensitivity | None = None
     rs_cap: float | None = None
-    laplace: Literal["2", "2k"] | None = "2"
+    smoothing: float = 0.0
+    laplace: Laplace = field(default=AS_READ)
 
     def strategy(self) -> SelectionStrategy:
         signed = self._measure().kind in ("pearson", "cosine_adjusted")
@@ -148,17 +157,19 @@ class NaiveExponentialNeighbors(NeighborModel):
 
 
 @dataclass(kw_only=True)
-class PNCF(NeighborModel):
-    """Private neighbor selection with truncated similarities, as published and refuted.
+class PNCF(ReadModel):
+    """Private neighbor selection with truncated similarities: with ``reading="printed"`` as published; refuted.
 
     Parameters
     ----------
     epsilon
         The budget as the paper divides it: half for the choice, half for the weights.
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, weighting, fallback
         As in ``NeighborModel``.
-    rs, rs_cap, laplace, c0, w, rho, beta
-        As in ``selection.PNCF``; the defaults are the reading that comes closest to the published tables.
+    reading, candidates, centering
+        As in ``ReadModel``.
+    rs, rs_cap, smoothing, laplace, c0, w, rho, beta
+        As in ``selection.PNCF``; the noise is as the reading has it, if not said otherwise.
 
     Privacy
     -------
@@ -179,13 +190,17 @@ class PNCF(NeighborModel):
     'REFUTED'
     >>> model.predict([("u17", "film-3")]).equals(model.predict([("u17", "film-3")]))
     True
+    >>> published = PNCF(epsilon=1, reading="printed")
+    >>> published.candidates, published.centering, published.laplace
+    ('all', None, '2k')
     """
 
     name: ClassVar[str] = "pncf"
     epsilon: Rational = field(kw_only=False)
     rs: Sensitivity = "lemma"
     rs_cap: float | None = None
-    laplace: Literal["2", "2k"] | None = "2"
+    smoothing: float = 0.0
+    laplace: Laplace = field(default=AS_READ)
     c0: Literal["single", "each"] = "single"
     w: float | None = None
     rho: float = 0.5

@@ -22,6 +22,7 @@ from discreet.errors import UsageError
 from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.strategies import Draw, SelectionStrategy
 from discreet.neighbors.selection.wallenius import Law, sampling_law
+from discreet.neighbors.sensitivity import published_smooth_bound
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
@@ -60,6 +61,7 @@ POOLED = (
     "C0 as one candidate divides a member's chance by |C0|: a loss of 6.56 where 0.5 was claimed "
     "(tests/refutations/test_pncf.py)"
 )
+SMOOTHED = "exp(−β) times a sensitivity is less than the sensitivity for every β > 0 (tests/refutations/test_pncf.py)"
 CUT = "candidates below the cut are impossible on one side and possible on the other (tests/refutations/test_pncf.py)"
 BARE = "the weights go into the prediction without noise (tests/refutations/test_pncf.py)"
 
@@ -79,6 +81,8 @@ class NaiveExponential(SelectionStrategy):
         ratings, 2 that of Pearson). "lemma" or "exact": RS of each pair (RS&NM). "max": the largest RS of the list.
     rs_cap
         RS is cut at this number; None for as it comes.
+    smoothing
+        β of Lemma 2: Δ is multiplied by exp(−β), before it is cut. The thesis gives β no value; 0 leaves Δ alone.
     laplace
         Noise on the weights: "2" for scale 2Δ/ε (equation 3.4.1), "2k" for 2kΔ/ε (Algorithm 1), None for none.
 
@@ -104,6 +108,7 @@ class NaiveExponential(SelectionStrategy):
     epsilon: Rational
     rs: Sensitivity = 1.0
     rs_cap: float | None = None
+    smoothing: float = 0.0
     laplace: Literal["2", "2k"] | None = "2"
     name: ClassVar[str] = "naive exponential"
 
@@ -113,6 +118,8 @@ class NaiveExponential(SelectionStrategy):
         check_sensitivity(self.rs)
         if self.rs_cap is not None and self.rs_cap <= 0:
             raise UsageError(f"rs_cap = {self.rs_cap} must be above 0, or None.")
+        if not 0 <= self.smoothing < np.inf:
+            raise UsageError(f"smoothing = {self.smoothing} must be at least 0.")
         if self.laplace not in ("2", "2k", None):
             raise UsageError(f"laplace = {self.laplace!r} is not known.", remedy='Use "2", "2k" or None.')
 
@@ -134,6 +141,8 @@ class NaiveExponential(SelectionStrategy):
     def _errors(self) -> list[str]:
         """What breaks the claim under these options."""
         errors = [] if isinstance(self.rs, int | float) else [LOCAL]
+        if self.smoothing > 0:
+            errors.append(SMOOTHED)
         if self.laplace is None:
             errors.append(BARE)
         elif self.laplace == "2" and self.k > 1:
@@ -141,7 +150,7 @@ class NaiveExponential(SelectionStrategy):
         return errors
 
     def _sensitivity(self, block: Block) -> Matrix:
-        values = pair_sensitivity(block, self.rs)
+        values = published_smooth_bound(pair_sensitivity(block, self.rs), beta=self.smoothing)
         return values if self.rs_cap is None else np.minimum(values, self.rs_cap)
 
     def log_weights(self, candidates: Candidates) -> Vector:
@@ -179,6 +188,8 @@ class PNCF(NaiveExponential):
         ("max"); or a number, one for all.
     rs_cap
         RS is cut at this number, such as the global sensitivity; None for as it comes.
+    smoothing
+        β of Lemma 2: RS is multiplied by exp(−β), before it is cut. The thesis gives β no value; 0 leaves RS alone.
     laplace
         Noise on the weights: "2" for scale 2·RS/ε (equation 3.4.1), "2k" for 2k·RS/ε (Algorithm 1), None for none.
     c0

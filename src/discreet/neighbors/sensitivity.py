@@ -1,8 +1,8 @@
 """How far one co-rater can move a similarity: what the papers say, what is true, and a bound that is smooth.
 
-Pure functions of one pair, for counterexamples and as a second opinion on the compiled kernels. A pair is
-given by its co-ratings: ``first[x]`` and ``second[x]`` are what co-rater x gave to the one and to the other entity,
-for Pearson after taking the means away.
+Pure functions of one pair: the formulas of Lemmas 1 and 2, which ``discreet study pncf`` compares with what is
+measured, and a second opinion on the compiled kernels. A pair is given by its co-ratings: ``first[x]`` and
+``second[x]`` are what co-rater x gave to the one and to the other entity, for Pearson after taking the means away.
 
 References
 ----------
@@ -14,7 +14,7 @@ K. Nissim, S. Raskhodnikova, A. Smith: Smooth sensitivity and sampling in privat
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float64]
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 def pair_cosine(first: ArrayLike, second: ArrayLike) -> float:
@@ -107,8 +108,14 @@ def exact_sensitivity(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.abs(pair_cosine(a, b) - without).max())
 
 
-def published_smooth_bound(sensitivity: float, *, beta: float) -> float:
-    """Lemma 2: exp(−β)·RS. It lies below RS for every β > 0, so it is no upper bound, smooth or not."""
+def published_smooth_bound(sensitivity: Number, *, beta: float) -> Number:
+    """Lemma 2: exp(−β)·RS. It lies below RS for every β > 0, so it is no upper bound, smooth or not.
+
+    Examples
+    --------
+    >>> published_smooth_bound(2.0, beta=math.log(4))
+    0.5
+    """
     return math.exp(-beta) * sensitivity
 
 
