@@ -144,7 +144,7 @@ def _recommendations(page: Page, story: Story) -> None:
     rows = [(place + 1, *titles) for place, titles in enumerate(zip(*story.lists.values(), strict=True))]
     page.table(["rank", *story.lists], rows, numbers=["rank"])
     assert story.model.guarantee is not None
-    page.quote(story.model.guarantee.describe())
+    page.labelled(story.model.guarantee.describe())
     page.text("Its accuracy on people who were not in the training data, beside the best model without privacy:")
     page.code(str(story.accuracy))
 
@@ -165,11 +165,11 @@ def _counts(page: Page, story: Story) -> None:
         f"true counts with each person's total weight clipped to {CAP} (dashed). Noise is the distance to the dashed "
         "line.",
     )
-    page.quote(story.counts.describe())
+    page.labelled(story.counts.describe())
     page.heading("The ten most popular films")
     page.text(f"Chosen directly, without counts. {story.found} of these 10 are among the ten most popular in truth.")
     page.table(["rank", "film"], story.top.table("top").select("rank", "title").rows(), numbers=["rank"])
-    page.quote(story.top.describe())
+    page.labelled(story.top.describe())
 
 
 def _attacks(page: Page, story: Story) -> None:
@@ -261,6 +261,10 @@ class PrintedPage(Page):
     def quote(self, text: str) -> None:
         answer_text(f"{text}\n")
         super().quote(text)
+
+    def labelled(self, text: str) -> None:
+        answer_text(f"{text}\n")
+        super().labelled(text)
 
     def code(self, text: str) -> None:
         answer_text(f"{text}\n")

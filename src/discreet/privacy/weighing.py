@@ -108,7 +108,7 @@ def sums_within_l1(values: NDArray[np.int64], cap: int, *, may_repeat: bool, bit
         linf=Fraction(linf * 2**bits),
         nonnegative=True,
         unit=Unit("user"),
-        caps=(f"each user's records were weighed down to at most {cap} in all",),
+        caps=(f"each user's total weight was held to at most {cap}",),
     )
 
 

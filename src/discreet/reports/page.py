@@ -36,6 +36,10 @@ th, td { text-align: left; padding: .4rem .7rem; border-bottom: 1px solid var(--
 th { color: var(--soft); font-weight: 600; font-size: .88rem; } th.number, td.number { text-align: right; }
 .wide { overflow-x: auto; }
 blockquote { margin: 1rem 0; padding: .8rem 1.1rem; background: #fff; border-left: 4px solid var(--accent); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1rem; margin: 1rem 0; padding: .8rem 1.1rem;
+     background: #fff; border-left: 4px solid var(--accent); }
+dt { color: var(--soft); font-weight: 600; } dd { margin: 0; }
+@media (max-width: 520px) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } }
 pre { background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1rem; overflow-x: auto;
       font-size: .88rem; }
 """
@@ -75,8 +79,14 @@ class Page:
         self._parts.append(f'<p class="verdict{" bad" if bad else ""}">{escape(text)}</p>')
 
     def quote(self, text: str) -> None:
-        """A quotation, such as a guarantee."""
+        """A quotation, such as an error."""
         self._parts.append(f"<blockquote>{escape(text).replace(chr(10), '<br>')}</blockquote>")
+
+    def labelled(self, text: str) -> None:
+        """Lines of a label and a text, such as a guarantee (``Guarantee.describe``)."""
+        lines = (line.partition(":") for line in text.splitlines())
+        facts = "".join(f"<dt>{escape(label)}</dt><dd>{escape(fact.strip())}</dd>" for label, _, fact in lines)
+        self._parts.append(f"<dl>{facts}</dl>")
 
     def code(self, text: str) -> None:
         """Text of fixed width."""
