@@ -27,6 +27,25 @@ def opened(run, films: Path) -> Path:
     return films.with_name("budget.db")
 
 
+def test_a_second_dataset_needs_a_word_about_its_people(run, opened: Path) -> None:
+    from discreet.data import read
+
+    films = read(opened.with_name("films.parquet"))
+    films.filter(lambda frame: frame["rating"] > 2).to_frame().write_parquet(opened.with_name("tuesday.parquet"))
+    opening = ("ledger", "open", "tuesday.parquet", "--epsilon", "2", *LEDGER)
+    refused = run(*opening)
+    assert refused.returncode == 1
+    assert "--same-people-as films" in refused.stderr
+    assert "--new-people" in refused.stderr
+    assert "another limit" in run(*opening[:3], "--epsilon", "9", *LEDGER, "--same-people-as", "films").stderr
+    assert run(*opening, "--same-people-as", "films", "--new-people").returncode == 2
+    assert run(*opening, "--same-people-as", "films").returncode == 0
+    assert len(Ledger(opened).datasets()) == 1
+    assert len(Ledger(opened).datasets()[0].fingerprints) == 2
+    assert run("ledger", "open", "--new-people", "--population", "staff", "--epsilon", "1", *LEDGER).returncode == 0
+    assert "staff" in run("ledger", "show", *LEDGER).stdout
+
+
 def test_backup_and_restore(run, opened: Path) -> None:
     assert run("ledger", "backup", "monday.backup", *LEDGER).returncode == 0
     assert run(*COUNT, "--out", "counts").returncode == 0

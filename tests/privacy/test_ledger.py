@@ -82,8 +82,8 @@ class TestAccounts:
         assert ledger.datasets()[0].limit.epsilon == 2
 
     def test_the_name_of_other_data_is_refused_with_the_way_out(self, ledger: Ledger) -> None:
-        with pytest.raises(LedgerError, match=r"ledger\.link\(data, 'films'\)"):
-            ledger.open(Data("f2"), epsilon=1)
+        with pytest.raises(LedgerError, match=r"ledger\.attach\(data, 'films'\)"):
+            ledger.open(Data("f2"), population="films", epsilon=1)
         assert ledger.open(Data("f2"), epsilon=1, name="other films").name == "other films"
 
     @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ class TestLineage:
         twin = Interactions([("ann", "tea")], name="twin")
         ledger = Ledger(place)
         ledger.open(whole, epsilon=1)
-        ledger.open(twin, epsilon=1000)
+        ledger.open(twin, population="twin", epsilon=1000)
         with pytest.raises(LedgerError, match="several accounts"):
             ledger.charge(whole.filter(whole.user == 0, independent=True), promise("1/4"), mechanism="test")
 
@@ -190,13 +190,13 @@ class TestLineage:
         assert not spend(ledger, "1/1000", FILMS)
 
     def test_data_with_an_account_cannot_be_linked_elsewhere(self, ledger: Ledger) -> None:
-        ledger.open(Data("g1", name="games"), epsilon=1)
+        ledger.open(Data("g1"), population="games", epsilon=1)
         for data in (Data("g1"), Data("g2", lineage=("g1",))):
             with pytest.raises(LedgerError, match="an account of their own: games"):
                 ledger.link(data, "films")
 
     def test_data_from_two_accounts_are_charged_to_neither(self, ledger: Ledger) -> None:
-        ledger.open(Data("g1", name="games"), epsilon=1)
+        ledger.open(Data("g1"), population="games", epsilon=1)
         with pytest.raises(LedgerError, match="several accounts: films, games"):
             ledger.charge(Data("joined", lineage=("f1", "g1")), promise(), mechanism="test")
 
@@ -463,7 +463,7 @@ class TestTogether:
     def test_of_two_that_fit_alone_one_wins(self, ledger: Ledger, place: str) -> None:
         for number in range(5):
             name = f"round {number}"
-            ledger.open(Data(name, name=name), epsilon=1)
+            ledger.open(Data(name), population=name, epsilon=1)
             barrier = threading.Barrier(4)
 
             def try_it(_: int, name: str = name, barrier: threading.Barrier = barrier) -> bool:

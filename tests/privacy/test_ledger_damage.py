@@ -192,7 +192,12 @@ class TestLosses:
             "DELETE FROM discreet_spends WHERE id = (SELECT max(id) FROM discreet_spends)",
             "DELETE FROM discreet_chain WHERE number = (SELECT max(number) FROM discreet_chain)",
             "INSERT INTO discreet_spends SELECT 99, account, counted, state, loss, mechanism, parameters, guarantee,"
-            " release, reserved_at, settled_at, who, saved_at FROM discreet_spends WHERE id = 3",
+            " release, reserved_at, settled_at, who, saved_at, periods, whole_loss, key, request, drawing_at, saved_in"
+            " FROM discreet_spends WHERE id = 3",
+            "UPDATE discreet_accounts SET lifetime_epsilon = '100' WHERE id = 1",
+            "UPDATE discreet_spends SET periods = '[\"2020\"]' WHERE id = 3",
+            "UPDATE discreet_spends SET key = 'mine' WHERE id = 3",
+            "UPDATE discreet_spends SET saved_in = '/elsewhere' WHERE id = 3",
         ],
     )
     def test_rows_that_were_changed(self, place: str, change: str) -> None:
@@ -327,6 +332,35 @@ class TestMigration:
         with pytest.warns(DiscreetWarning, match="migrated"):
             assert left(tmp_path / "again.db") == found
 
+    def test_a_ledger_of_version_2_keeps_its_chain(self, tmp_path: Path) -> None:
+        path = tmp_path / "budget.db"
+        for ending in ("", ".head"):
+            shutil.copy(OLD / f"version-2.sqlite{ending}", f"{path}{ending}")
+        head = (tmp_path / "budget.db.head").read_bytes()
+        with pytest.warns(DiscreetWarning, match=r"copy from before is .*budget\.db\.version-2"):
+            found = left(path)
+        assert found == {"films": 10 - self.TOTAL, "games": Fraction(2)}
+        assert (tmp_path / "budget.db.head").read_bytes() == head
+        shutil.copy(tmp_path / "budget.db.version-2", tmp_path / "again.db")
+        shutil.copy(tmp_path / "budget.db.head", tmp_path / "again.db.head")
+        with pytest.warns(DiscreetWarning, match="migrated"):
+            assert left(tmp_path / "again.db") == found
+        assert Ledger(path).statement("films of tomorrow").entries[0].saved_at
+        spend(Ledger(path), "1/4")
+        assert left(path)["films"] == found["films"] - Fraction(1, 4)
+
+    def test_a_version_2_that_lost_an_entry_is_not_migrated(self, tmp_path: Path) -> None:
+        path = tmp_path / "budget.db"
+        for ending in ("", ".head"):
+            shutil.copy(OLD / f"version-2.sqlite{ending}", f"{path}{ending}")
+        with sqlite3.connect(path) as connection:
+            connection.execute("DELETE FROM discreet_spends WHERE id = 3")
+        before = path.read_bytes()
+        with pytest.raises(LedgerError, match="entry 3"):
+            Ledger(path)
+        assert path.read_bytes() == before
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["budget.db", "budget.db.head"]
+
     def test_a_version_1_in_the_place_of_a_version_2_is_a_loss(self, filled: Path) -> None:
         shutil.copy(OLD / "version-1.sqlite", filled)
         with pytest.raises(LedgerError, match=r"is of version 1, and .* knows of"):
@@ -363,14 +397,18 @@ class TestMigration:
             warnings.simplefilter("ignore", DiscreetWarning)
             assert left(path)["films"] == 10 - self.TOTAL
 
-    def test_in_postgres(self, postgres_place: str, postgres_server: str) -> None:
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_in_postgres(self, postgres_place: str, postgres_server: str, version: int) -> None:
         schema = postgres_place.rpartition("%3D")[2]
-        script = (OLD / "version-1-postgres.sql").read_text().replace("public.", f"{schema}.")
+        script = (OLD / f"version-{version}-postgres.sql").read_text().replace("public.", f"{schema}.")
         with psycopg.connect(postgres_server, autocommit=True) as connection:
             connection.execute(script)  # type: ignore[arg-type]
         assert left(postgres_place) == {"films": 10 - self.TOTAL, "games": Fraction(2)}
         spend(Ledger(postgres_place), "1/4")
         assert left(postgres_place)["films"] == 10 - self.TOTAL - Fraction(1, 4)
+        with psycopg.connect(postgres_server) as connection:
+            kept = connection.execute(f"SELECT count(*) FROM {schema}.discreet_spends_version_{version}")  # type: ignore[arg-type]
+            assert kept.fetchone() == ({1: 11, 2: 9}[version],)
 
 
 class TestCopies:

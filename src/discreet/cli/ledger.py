@@ -14,37 +14,52 @@ from discreet.errors import LedgerError, UsageError
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
+    from discreet.privacy.ledger import Account
 
 __all__ = ["app"]
 
-app = group("What each dataset has spent and may still spend.")
+app = group("What each population has spent and may still spend.")
 
 LedgerOption = Annotated[
     str,
     typer.Option("--ledger", metavar="FILE|URL", envvar="DISCREET_LEDGER", help="SQLite file or PostgreSQL URL."),
 ]
-DataOrName = Annotated[str, typer.Argument(metavar="DATA|NAME", help="A dataset, or the name of its account.")]
+DataOrName = Annotated[str, typer.Argument(metavar="DATA|NAME", help="A dataset, or the name of its population.")]
+NewData = Annotated[Path, typer.Argument(metavar="DATA", help="New data about people whose account is open.")]
+Population = Annotated[str, typer.Argument(metavar="POPULATION", help="The population that they belong to.")]
 
 
 @command(app, "open")
 def open_account(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The dataset whose budget this is.")],
-    epsilon: Annotated[str, typer.Option("--epsilon", help="The most that may ever be spent.")],
     ledger: LedgerOption,
     reading: RecordsReading,
+    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The first data about these people.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The most that may ever be spent.")] = None,
+    population: Annotated[
+        str | None, typer.Option("--population", metavar="NAME", help="What the people are called, such as customers.")
+    ] = None,
+    same_people_as: Annotated[
+        str | None,
+        typer.Option("--same-people-as", metavar="NAME", help="The data are about a population that has an account."),
+    ] = None,
+    new_people: Annotated[
+        bool, typer.Option("--new-people", help="The data are about people who have no account in this ledger.")
+    ] = False,
     delta: Annotated[str, typer.Option("--delta", help="The delta that goes with it.")] = "0",
     unit: Annotated[
         str,
         typer.Option("--unit", help="What is protected: user, record, user/replace, record/value, group/replace:6 …"),
     ] = "user",
     view: Annotated[str, typer.Option("--view", help="How it is added up: basic, concentrated or pld.")] = "basic",
-    name: Annotated[str | None, typer.Option("--name", help="What to call the account.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Another word for --population.", hidden=True)] = None,
     domains: Annotated[
         Path | None, typer.Option("--domains", metavar="FILE", help="The public domains of a table, as for query.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open the account of a dataset, once, with its limit.
+    """Open the account of a population, once, with its limit, and attach the data to it.
+
+    In a ledger that has accounts say --same-people-as NAME, which attaches the data to that account, or --new-people.
 
     For `discreet query` the unit is record/replace, or group/replace:K for groups of up to K coupled rows, which also
     pays for queries about single rows.
@@ -54,14 +69,25 @@ def open_account(
         discreet ledger open films.parquet --epsilon 2 --delta 1e-6 --ledger budget.db
     """
     from discreet.privacy import Ledger
+    from discreet.privacy.ledger.families import whose_data
 
-    if domains is not None:
+    if same_people_as is not None and new_people:
+        raise UsageError("--same-people-as and --new-people exclude each other.")
+    opened = Ledger(ledger)
+    if same_people_as is None and not new_people and (accounts := opened.datasets()):
+        raise whose_data(str(data or population or name or "this population"), accounts)
+    records = None
+    if data is not None and domains is not None:
         records = TableReading(format=reading.format, domains=domains).read(data)
-    else:
+    elif data is not None:
         records = reading.read(data)
-    account = Ledger(ledger).open(
-        records, epsilon=epsilon, delta=delta, unit=unit, view=view, name=name or records.name or data.stem
-    )
+    if same_people_as is not None:
+        account = _attached(opened, records, same_people_as, epsilon, delta)
+    elif epsilon is None:
+        raise UsageError("no limit was given.", remedy="Give --epsilon, the most that may ever be spent.")
+    else:
+        called = population or name or (None if data is None or records is None else records.name or data.stem)
+        account = opened.open(records, population=called, epsilon=epsilon, delta=delta, unit=unit, view=view)
     if as_json:
         answer_json(account.to_json())
     else:
@@ -97,7 +123,7 @@ def show(ledger: LedgerOption, as_json: AsJson = False) -> None:
 
 @command(app)
 def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_json: AsJson = False) -> None:
-    """What one dataset has spent, reserved and left.
+    """What one population has spent, reserved and left.
 
     [bold]Example[/bold]
 
@@ -114,21 +140,27 @@ def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, a
 
 
 @command(app)
-def link(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="New data about people whose budget is open.")],
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account that they belong to.")],
-    ledger: LedgerOption,
-    reading: RecordsReading,
-) -> None:
-    """Charge new data about the same people to an account that is open already.
+def attach(data: NewData, population: Population, ledger: LedgerOption, reading: RecordsReading) -> None:
+    """Charge new data about the same people to the account of their population.
 
     [bold]Example[/bold]
 
-        discreet ledger link films-today.parquet films --ledger budget.db
+        discreet ledger attach orders-today.parquet customers --ledger budget.db
     """
     from discreet.privacy import Ledger
 
-    answer_text(str(Ledger(ledger).link(reading.read(data), account)))
+    answer_text(str(Ledger(ledger).attach(reading.read(data), population)))
+
+
+@command(app)
+def link(data: NewData, account: Population, ledger: LedgerOption, reading: RecordsReading) -> None:
+    """The same as attach, under the name that version 0.1 had for it.
+
+    [bold]Example[/bold]
+
+        discreet ledger link orders-today.parquet customers --ledger budget.db
+    """
+    attach(data, account, ledger, reading)
 
 
 @command(app)
@@ -172,6 +204,23 @@ def restore(
     answer_text(f"{ledger} was restored from {file}. {forgotten}")
     if forgotten.kept:
         note(f"The files from before: {', '.join(map(str, forgotten.kept))}")
+
+
+def _attached(opened: Ledger, records: Any, population: str, epsilon: str | None, delta: str) -> Account:
+    """The account of people who have one; terms that were typed must be those that it has."""
+    from discreet.privacy.numbers import as_positive, as_probability
+
+    if records is None:
+        raise UsageError("no data to attach were given.", remedy="Name the file or folder.")
+    for account in opened.datasets():
+        if account.name == population and epsilon is not None:
+            given = as_positive(epsilon, "epsilon"), as_probability(delta)
+            if given != (account.limit.epsilon, account.limit.delta):
+                raise UsageError(
+                    f"the account is open with another limit: {account}. An account is opened once.",
+                    remedy="Leave --epsilon and --delta out.",
+                )
+    return opened.attach(records, population)
 
 
 def _account(opened: Ledger, given: str, reading: Reading) -> Any:

@@ -74,8 +74,8 @@ class StreamingBound:
     The ledger therefore keeps **one account for a stream**. ``records()`` has a fingerprint of its own at every
     moment, and remembers the stream that it was cut from: open an account for it once, and everything that is released
     later is charged there. A record that comes can push another one out, so promises about single records are refused,
-    with a ledger and without one. Data about the same people that did not come through this stream must be linked
-    (``ledger.link(data, account)``).
+    with a ledger and without one. Data about the same people that did not come through this stream must be attached
+    (``ledger.attach(data, population)``).
 
     **The state is secret**: it holds records of everybody, in memory and in its folder. What is dropped is gone.
 

@@ -1,9 +1,11 @@
 """The hash chain over a ledger: one step for each thing that was ever written, so that a change or a loss shows.
 
 A *step* stands for an account that was opened, a fingerprint that was linked, or a charge that was reserved, settled or
-saved. The steps are numbered 1, 2, 3, … The head after step n is SHA-256 over the head after step n - 1, the number,
-the kind and key of the step, and the hash of the columns that the step wrote. A *position* is a number of steps and
-the head after the last of them.
+saved. What version 3 added to a row (the terms of an account per period; the periods and the key of a charge; when
+drawing began; where a release was saved) has steps of its own, so that chains of version 2 stay as they are. The steps
+are numbered 1, 2, 3, … The head after step n is SHA-256 over the head after step n - 1, the number, the kind and key of
+the step, and the hash of the columns that the step wrote. A *position* is a number of steps and the head after the
+last of them.
 
 Invariants
 ----------
@@ -72,6 +74,12 @@ class Step(NamedTuple):
 
 START = Position(0, hashlib.sha256(b"discreet ledger").hexdigest())
 
+_ADDED = {
+    ACCOUNTS: ("time_zone", "lifetime_epsilon", "lifetime_delta"),
+    SPENDS: ("periods", "whole_loss", "key", "request", "drawing_at", "saved_in"),
+}
+"""The columns that version 3 added."""
+
 _BEGUN = HEAD.insert().values(id=1, **START._asdict())
 
 _spelled = json.JSONEncoder(default=repr).encode
@@ -84,6 +92,11 @@ class _Kind(NamedTuple):
     key: str
     columns: tuple[str, ...]
     rows: sql.ColumnElement[bool]
+    since: int = 2
+
+
+def _any(*columns: sql.Column[Any]) -> sql.ColumnElement[bool]:
+    return sql.or_(*(column.is_not(None) for column in columns))
 
 
 _KINDS = {
@@ -103,6 +116,19 @@ _KINDS = {
         (SPENDS.c.state != "reserved") | SPENDS.c.settled_at.is_not(None) | SPENDS.c.release.is_not(None),
     ),
     "saved": _Kind(SPENDS, "id", ("id", "saved_at"), SPENDS.c.saved_at.is_not(None)),
+    "terms": _Kind(
+        ACCOUNTS,
+        "id",
+        ("id", "time_zone", "lifetime_epsilon", "lifetime_delta"),
+        _any(ACCOUNTS.c.time_zone, ACCOUNTS.c.lifetime_epsilon, ACCOUNTS.c.lifetime_delta),
+        since=3,
+    ),
+    "periods": _Kind(
+        SPENDS, "id", ("id", "periods", "whole_loss"), _any(SPENDS.c.periods, SPENDS.c.whole_loss), since=3
+    ),
+    "key": _Kind(SPENDS, "id", ("id", "key", "request"), _any(SPENDS.c.key, SPENDS.c.request), since=3),
+    "drawing": _Kind(SPENDS, "id", ("id", "drawing_at"), SPENDS.c.drawing_at.is_not(None), since=3),
+    "place": _Kind(SPENDS, "id", ("id", "saved_in"), SPENDS.c.saved_in.is_not(None), since=3),
 }
 
 
@@ -143,9 +169,9 @@ def require(connection: Connection, noted: Position, where: str, second: str) ->
     raise LedgerError(f"{what} Nothing was charged.", remedy=RESTORE)
 
 
-def verify(connection: Connection, where: str) -> Position:
+def verify(connection: Connection, where: str, version: int = VERSION) -> Position:
     """Compute the whole chain again from the rows; its position. A row that was changed, lost or added is an error."""
-    written = dict(_written(connection))
+    written = dict(_written(connection, version))
     at = START
     for (number, head), step in steps(connection):
         digest = written.pop(step, None)
@@ -186,13 +212,24 @@ def create_tables(connection: Connection) -> None:
     connection.execute(_BEGUN)
 
 
-def migrate(connection: Connection) -> None:
-    """From version 1 to 2: the chain, its head, and whether a release was saved. The caller holds all locks."""
-    connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} ADD COLUMN saved_at TEXT")
-    connection.execute(SPENDS.update().where(SPENDS.c.state == "settled").values(saved_at=UNKNOWN))
-    TABLES.create_all(connection, tables=[CHAIN, HEAD], checkfirst=False)
-    connection.execute(_BEGUN)
-    _add(connection, _written(connection))
+def migrate(connection: Connection, version: int) -> None:
+    """Bring the tables of an older version to today's. The caller holds all locks.
+
+    Version 2 has the chain, its head, and whether a release was saved. Version 3 has periods, lifetimes and keys; the
+    chain stays as it was.
+    """
+    if version < 2:
+        connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} ADD COLUMN saved_at TEXT")
+        connection.execute(SPENDS.update().where(SPENDS.c.state == "settled").values(saved_at=UNKNOWN))
+        TABLES.create_all(connection, tables=[CHAIN, HEAD], checkfirst=False)
+        connection.execute(_BEGUN)
+        _add(connection, _written(connection, 2))
+    for table, columns in _ADDED.items():
+        for column in columns:
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column} TEXT")
+    for index in SPENDS.indexes:
+        if SPENDS.c.key in index.columns.values():
+            index.create(connection)
     connection.execute(LEDGER.update().values(version=VERSION))
 
 
@@ -210,9 +247,11 @@ def _add(connection: Connection, new: Iterable[tuple[Step, bytes]]) -> None:
         connection.execute(HEAD.update().values(at._asdict()))
 
 
-def _written(connection: Connection) -> Iterator[tuple[Step, bytes]]:
+def _written(connection: Connection, version: int) -> Iterator[tuple[Step, bytes]]:
     """The steps that the rows stand for, with the hashes of their columns, kind by kind."""
     for name, kind in _KINDS.items():
+        if kind.since > version:
+            continue
         for row in _rows(connection, kind):
             yield Step(name, str(row[0])), _digest(row)
 
@@ -240,9 +279,9 @@ def _next(before: Position, step: Step, digest: bytes) -> Position:
 
 
 def _named(step: Step) -> str:
-    if step.kind in ("reserved", "settled", "saved"):
-        return f"entry {step.key} ({step.kind})"
-    return f"account {step.key}" if step.kind == "account" else "the link of a dataset to its account"
+    if step.kind in ("account", "terms"):
+        return f"account {step.key}"
+    return "the link of a dataset to its account" if step.kind == "fingerprint" else f"entry {step.key} ({step.kind})"
 
 
 def _damaged(where: str, what: str) -> LedgerError:

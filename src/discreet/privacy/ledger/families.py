@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
 
 from discreet.data.fingerprints import left_whole, origin_of
-from discreet.errors import PrivacyError, Remedy, UsageError
+from discreet.errors import LedgerError, PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.charging import require_covered_as_read
 from discreet.privacy.guarantees import Guarantee
@@ -15,7 +16,15 @@ from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account
 from discreet.privacy.units import Unit
 
-__all__ = ["Dataset", "earlier_fingerprints", "family_of", "name_of", "name_of_account", "require_covered"]
+__all__ = [
+    "Dataset",
+    "earlier_fingerprints",
+    "family_of",
+    "name_of",
+    "name_of_account",
+    "require_covered",
+    "whose_data",
+]
 
 
 class Dataset(Protocol):
@@ -76,9 +85,9 @@ def require_covered(connection: Connection, data: Dataset | str, account: Accoun
             "more could change all of it, and a promise about the part would be none about the whole.",
             remedy=Remedy(
                 "Cut user by user and say so, data.filter(…, independent=True); or, to treat the part as data of "
-                "its own, ledger.link(part, account).",
-                cli="Use the whole data; or, to treat the part as data of its own, discreet ledger link DATA ACCOUNT "
-                "--ledger ….",
+                "its own, ledger.attach(part, population).",
+                cli="Use the whole data; or, to treat the part as data of its own, discreet ledger attach DATA "
+                "POPULATION --ledger ….",
             ),
         )
     if unit.relation == "add-remove":
@@ -94,6 +103,22 @@ def require_covered(connection: Connection, data: Dataset | str, account: Accoun
         f"{name_of(data)} has those records of {account.name!r} that a rule picked: with another content one might not "
         f"have been picked, and the promise is about {unit}.",
         remedy="Take the whole; of a table, with the condition in the queries.",
+    )
+
+
+def whose_data(name: str, accounts: Iterable[Account]) -> LedgerError:
+    """The error for data in a ledger that has accounts, where nobody said whether their people have one of them.
+
+    A new account for people who have one would let them lose both limits.
+    """
+    known = ", ".join(account.name for account in accounts)
+    first = next(iter(accounts)).name
+    return LedgerError(
+        f"this ledger has accounts ({known}), and it was not said whether {name} is about the people of one of them.",
+        remedy=Remedy(
+            f'If it is, ledger.attach(data, "{first}"); if these are other people, give population= with a new name.',
+            cli=f"If it is, give --same-people-as {first}; if these are other people, give --new-people.",
+        ),
     )
 
 

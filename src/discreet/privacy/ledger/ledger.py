@@ -1,4 +1,4 @@
-"""The ledger: a durable record of what each dataset has spent. Estimate, reserve, run, settle."""
+"""The ledger: a durable record of what people have lost, population by population. Estimate, reserve, run, settle."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from discreet.privacy.ledger.families import (
     name_of,
     name_of_account,
     require_covered,
+    whose_data,
 )
 from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
@@ -37,7 +38,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """A durable record of what each dataset has spent, in a SQLite file or a PostgreSQL database.
+    """A durable record of what has been lost about each population, in a SQLite file or a PostgreSQL database.
 
     Parameters
     ----------
@@ -52,8 +53,8 @@ class Ledger:
     -------
     The losses of all releases of an account together, reserved ones included, never pass its limit, whatever threads,
     processes or machines charge it at the same time and wherever they crash. That bounds what the people of the
-    dataset lose if every release is charged, if its guarantee holds, and if the account knows its data: data about
-    the same people under another fingerprint must be linked. In an account whose losses are all pure or (ε, δ), the
+    population lose if every release is charged, if its guarantee holds, and if the account knows its data: data about
+    the same people under another fingerprint must be attached. In an account whose losses are all pure or (ε, δ), the
     default, each amount may depend on earlier results; where kinds of losses are mixed, or the limit is on "pld",
     the amounts must have been planned without looking (``docs/ledger.md`` has the table).
 
@@ -95,56 +96,64 @@ class Ledger:
 
     def open(
         self,
-        data: Dataset | str,
+        data: Dataset | str | None = None,
         *,
+        population: str | None = None,
         epsilon: Rational,
         delta: Rational = 0,
         unit: Unit | str = "user",
-        name: str | None = None,
         view: str = "basic",
+        name: str | None = None,
     ) -> Account:
-        """Open the account of a dataset: once, with the limit that will hold for good.
+        """Open the account of a population: once, with the limit that will hold for good.
 
-        The account also stands for what the data were cut from, and for whatever is cut from either.
+        The data are attached to it. The account also stands for what they were cut from, and for whatever is cut from
+        either. Further data about the same people are attached with ``attach``.
 
         Parameters
         ----------
         data
-            The dataset, or its fingerprint.
+            The first dataset about these people, or its fingerprint. None opens the account without data.
+        population
+            What the people are called: "customers". In a ledger without accounts the name of the data is taken by
+            default. In a ledger that has accounts it must be given: a new name says that these are other people.
         epsilon, delta
             The limit for all releases together.
         unit
             Whose secret: "user", "record", "user/replace", "group:4", …
-        name
-            A name for people; that of the data by default.
         view
             What the limit is on: "basic" (the sum), "concentrated" or "pld" (tighter totals, so that more fits).
+        name
+            Another word for ``population``, which version 0.1 had.
         """
         limit = Amount(as_positive(epsilon, "epsilon"), as_probability(delta))
         _check_view(view, limit)
-        name, whose = name or name_of_account(data), account_unit(unit)
+        named, whose = _population(data, population, name), account_unit(unit)
         self._store.create()
         with self._store.write() as connection:
             self._store.lock(connection, None)
-            if existing := self._find(connection, data):
+            if data is not None and (existing := self._find(connection, data)):
                 raise LedgerError(
                     f"these data have an account already: {existing}.",
                     remedy="Charge that one: an account is opened once.",
                 )
-            if existing := self._find(connection, name):
+            if named is None and (accounts := tables.all_accounts(connection)):
+                raise whose_data(name_of(data or ""), accounts)
+            chosen = named or name_of_account(data or "")
+            if existing := self._find(connection, chosen):
                 raise LedgerError(
-                    f"other data have an account of that name: {existing}.",
+                    f"there is an account of that name: {existing}.",
                     remedy=Remedy(
-                        f"For new data about the same people, ledger.link(data, {name!r}); for other people, "
-                        "give another name=.",
-                        cli=f"For new data about the same people: discreet ledger link DATA {name} --ledger …; "
-                        "for other people, give another --name.",
+                        f"For new data about the same people, ledger.attach(data, {chosen!r}); for other people, "
+                        "give another population=.",
+                        cli=f"For new data about the same people: --same-people-as {chosen}; for other people, give "
+                        "another --population.",
                     ),
                 )
             return tables.add_account(
                 connection,
-                family_of(data),
-                name=name,
+                () if data is None else family_of(data),
+                name=chosen,
                 limit=limit,
                 unit=whose,
                 view=view,
@@ -152,18 +161,30 @@ class Ledger:
                 who=self.who,
             )
 
-    def link(self, data: Dataset | str, account: Dataset | str) -> Account:
-        """Charge further data about the same people, such as tomorrow's file, to an account that is open."""
-        self._require_ledger(account)
+    def attach(self, data: Dataset | str, population: Dataset | str) -> Account:
+        """Charge further data about the same people, such as tomorrow's file, to the account of their population.
+
+        Parameters
+        ----------
+        data
+            The dataset, or its fingerprint.
+        population
+            The name of the population, or data that belong to it already.
+        """
+        self._require_ledger(population)
         with self._store.write() as connection:
             self._store.lock(connection, None)
-            target, existing = self._require(connection, account), self._find(connection, data)
+            target, existing = self._require(connection, population), self._find(connection, data)
             if existing and existing.id != target.id:
                 raise LedgerError(
                     f"these data have an account of their own: {existing}.",
                     remedy="What was charged there cannot be moved.",
                 )
             return tables.add_fingerprints(connection, target.id, family_of(data), self._now())
+
+    def link(self, data: Dataset | str, account: Dataset | str) -> Account:
+        """The same as ``attach``, under the name that version 0.1 had for it."""
+        return self.attach(data, account)
 
     def datasets(self) -> tuple[Account, ...]:
         """All accounts, in the order in which they were opened."""
@@ -306,15 +327,29 @@ class Ledger:
         return BudgetError(
             f"{name_of(data)} has no account in {self._store.where}.",
             remedy=Remedy(
-                'Open one with ledger.open(data, epsilon=…, delta=…, unit="user"); if its people have an account '
-                "already, ledger.link(data, account).",
+                'Open one with ledger.open(data, population="customers", epsilon=…, delta=…); if its people have an '
+                "account already, ledger.attach(data, population).",
                 cli="Open one with discreet ledger open DATA --epsilon … --delta … --ledger …; if its people have an "
-                "account already, discreet ledger link DATA ACCOUNT --ledger ….",
+                "account already, discreet ledger attach DATA POPULATION --ledger ….",
             ),
         )
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _population(data: Dataset | str | None, population: str | None, name: str | None) -> str | None:
+    """What the caller calls the people; None where nothing was said. Text in the place of data is a name as well."""
+    if population is not None and name is not None and population != name:
+        raise UsageError("population= and name= are the same thing, and differ here.", remedy="Leave name= out.")
+    said = population if population is not None else name
+    if said is None and isinstance(data, str):
+        return data
+    if said is None and data is None:
+        raise UsageError("an account without data needs a name.", remedy='Give population="customers".')
+    if said is not None and not said.strip():
+        raise UsageError("the name of a population must not be empty.")
+    return said
 
 
 def _check_view(view: str, limit: Amount) -> None:

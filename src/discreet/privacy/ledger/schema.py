@@ -9,7 +9,7 @@ import sqlalchemy as sql
 
 __all__ = ["ACCOUNTS", "CHAIN", "FINGERPRINTS", "HEAD", "LEDGER", "SPENDS", "TABLES", "UNKNOWN", "VERSION"]
 
-VERSION = 2
+VERSION = 3
 """Version of the tables. A ledger of an older version is migrated; one of a newer version is left alone."""
 
 UNKNOWN = "unknown"
@@ -32,6 +32,10 @@ ACCOUNTS = sql.Table(
     sql.Column("view", sql.Text, nullable=False),
     sql.Column("opened", sql.Text, nullable=False),
     sql.Column("who", sql.Text, nullable=False),
+    # Since version 3. Of accounts per period: where days begin, and the limit on all periods together.
+    sql.Column("time_zone", sql.Text),
+    sql.Column("lifetime_epsilon", sql.Text),
+    sql.Column("lifetime_delta", sql.Text),
     sqlite_autoincrement=True,
 )
 FINGERPRINTS = sql.Table(
@@ -57,6 +61,14 @@ SPENDS = sql.Table(
     sql.Column("settled_at", sql.Text),
     sql.Column("who", sql.Text, nullable=False),
     sql.Column("saved_at", sql.Text),
+    # Since version 3. In accounts per period ``loss`` is what each period is charged, ``whole_loss`` what a person's
+    # whole history is. A key, and the hash of what was asked for under it; when drawing began; where the release is.
+    sql.Column("periods", sql.Text),
+    sql.Column("whole_loss", sql.Text),
+    sql.Column("key", sql.Text, index=True),
+    sql.Column("request", sql.Text),
+    sql.Column("drawing_at", sql.Text),
+    sql.Column("saved_in", sql.Text),
     # Checking a limit reads this index and no row.
     sql.Index("discreet_spends_sums", "account", "counted", "state", "loss"),
     sqlite_autoincrement=True,

@@ -71,7 +71,7 @@ class SqliteStore:
             if not self._trusted:
                 _check_mark(self.path)
                 if self._check(noted) != VERSION:
-                    self._migrate(noted)
+                    self._migrate()
                 self._trusted = True
         return True
 
@@ -140,9 +140,9 @@ class SqliteStore:
         with self._engine.connect() as connection, connection.begin():
             _check_health(connection, self.where)
             version = check_version(connection, self.where)
-            if version == VERSION:
+            if version >= 2:
                 self._require(connection, noted)
-                chain.verify(connection, self.where)
+                chain.verify(connection, self.where, version)
             elif noted not in (None, START):
                 raise LedgerError(
                     f"{self.where} is of version {version}, and {self.head.path} knows of {noted.number} later steps.",
@@ -150,16 +150,17 @@ class SqliteStore:
                 )
         return version
 
-    def _migrate(self, noted: Position | None) -> None:
-        """Bring a ledger of version 1 to today's, after a copy of it was written beside it."""
+    def _migrate(self) -> None:
+        """Bring a ledger of an older version to today's, after a copy of it was written beside it."""
         self._leave_write_ahead_log()
         with self._writing() as connection:
-            if check_version(connection, self.where) == VERSION:  # by another process, meanwhile
+            version = check_version(connection, self.where)
+            if version == VERSION:  # by another process, meanwhile
                 return
-            kept = free_name(self.path, "version-1")
+            kept = free_name(self.path, f"version-{version}")
             copy_database(self.path, kept)
             self.head.begin()
-            migrate(connection)
+            migrate(connection, version)
             reached = chain.position(connection)
         self._note(reached)
         warnings.warn(
@@ -222,8 +223,9 @@ def check_copy(path: Path) -> Position:
         _check_mark(path)
         with _engine(path).connect() as plain, plain.execution_options(discreet_writes=True).begin():
             _check_health(plain, str(path))
-            if check_version(plain, str(path)) != VERSION:
-                migrate(plain)
+            version = check_version(plain, str(path))
+            if version != VERSION:
+                migrate(plain, version)
             return chain.verify(plain, str(path))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import sqlalchemy as sql
@@ -20,7 +21,7 @@ from sqlalchemy.pool import NullPool
 from discreet.errors import MissingExtraError, UsageError
 from discreet.privacy.ledger import chain
 from discreet.privacy.ledger.chain import check_version, create_tables, migrate
-from discreet.privacy.ledger.schema import ACCOUNTS, LEDGER, SPENDS, VERSION
+from discreet.privacy.ledger.schema import ACCOUNTS, LEDGER, SPENDS, TABLES, VERSION
 from discreet.privacy.ledger.sqlite_store import WAIT_SECONDS, SqliteStore
 from discreet.privacy.ledger.troubles import clearly
 
@@ -57,8 +58,8 @@ class PostgresStore:
                     if not sql.inspect(connection).has_table(LEDGER.name):
                         return False
                     version = check_version(connection, self.where)
-                    if version == VERSION:
-                        chain.verify(connection, self.where)
+                    if version >= 2:
+                        chain.verify(connection, self.where, version)
             if version != VERSION:
                 self._migrate()
             self._trusted = True
@@ -76,8 +77,10 @@ class PostgresStore:
         with self.write() as connection:
             self.lock(connection, None)
             connection.exec_driver_sql(f"LOCK TABLE {SPENDS.name}, {ACCOUNTS.name} IN ACCESS EXCLUSIVE MODE")
-            if check_version(connection, self.where) != VERSION:
-                migrate(connection)
+            version = check_version(connection, self.where)
+            if version != VERSION:
+                _keep_copies(connection, version)
+                migrate(connection, version)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -101,6 +104,18 @@ class PostgresStore:
             connection.execute(sql.select(sql.func.pg_advisory_xact_lock(self._ACCOUNTS)))
         else:
             connection.execute(sql.select(ACCOUNTS.c.id).where(ACCOUNTS.c.id == account).with_for_update())
+
+
+def _keep_copies(connection: Connection, version: int) -> None:
+    """Copy every table of the ledger, in the transaction that migrates them."""
+    present = set(sql.inspect(connection).get_table_names())
+    for name in present & set(TABLES.tables):
+        kept = next(free for n in count(1) if (free := f"{name}_version_{version}{_numbered(n)}") not in present)
+        connection.exec_driver_sql(f"CREATE TABLE {kept} AS TABLE {name}")
+
+
+def _numbered(n: int) -> str:
+    return "" if n == 1 else f"_{n}"
 
 
 Store = SqliteStore | PostgresStore
