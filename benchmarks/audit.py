@@ -41,6 +41,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 SETTINGS: dict[str, dict[str, Any]] = {
     "context-popularity": {"cap": 6},
     "ppns": {"k": 10},
+    "ppns-assured": {"k": 10},
     "weighted": {"cap": 6},
     "hybrid": {"cap": 6},
     "sra": {"cap": 6},

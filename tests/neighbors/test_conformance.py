@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from discreet.models.recommender import Recommender
 from discreet.neighbors import PrivateItemKNN
-from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
+from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, AssuredPPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.similarity import Similarity
 from discreet.testing.models import RecommenderConformance
 
@@ -76,7 +76,12 @@ class TestUserPNCF(Drawn):
 
 class TestPPNS(Drawn):
     def make_model(self) -> Recommender:
-        return PPNS(k=3, epsilon=1, beta=2, axis="user", similarity="cosine", centering=None)
+        return PPNS(k=3, epsilon=1, beta=2)
+
+
+class TestAssuredPPNS(Drawn):
+    def make_model(self) -> Recommender:
+        return AssuredPPNS(k=3, epsilon=1, p="3/5")
 
 
 class TestPrivateItemKNN(RecommenderConformance):

@@ -14,7 +14,7 @@ import pytest
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, PrivacyError, ReleaseError, UsageError
 from discreet.neighbors import neighbor_model, pair_table
-from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
+from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, AssuredPPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.neighbor_model import NeighborModel
 from discreet.neighbors.similarity import Similarity, similarity_matrix
 from discreet.privacy.guarantees import Standing
@@ -28,7 +28,7 @@ def made(kind: type[Any], **settings: Any) -> Any:
     return kind(**budget, **settings)
 
 
-CHOSEN = [UniformNeighbors, NPNS, NaiveExponentialNeighbors, PNCF, PPNS]
+CHOSEN = [UniformNeighbors, NPNS, NaiveExponentialNeighbors, PNCF, PPNS, AssuredPPNS]
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +177,14 @@ def test_at_an_enormous_epsilon_the_mechanism_is_the_nearest(tastes: Interaction
     ):
         found = model.fit(tastes, allow_refuted=True).predict(pairs)["score"]
         np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-4)
-    whole = PPNS(1, k=3, similarity="cosine_full", beta=1, ties="id").fit(tastes, allow_refuted=True)
-    np.testing.assert_allclose(whole.predict(pairs)["score"].to_numpy(), expected.to_numpy(), atol=1e-5)
+    # Partition 1 alone is the nearest, too, in every setting of the neighbors.
+    nearest = KNN(k=3, similarity="cosine", axis="user", centering=None).fit(tastes).predict(pairs)["score"]
+    for whole in (PPNS(1, k=3, beta=1, ties="id"), AssuredPPNS(1, k=3, p=1, ties="id")):
+        found = whole.fit(tastes, allow_refuted=True).predict(pairs)["score"]
+        np.testing.assert_allclose(found.to_numpy(), nearest.to_numpy(), atol=1e-5)
+    items = PPNS(1, k=3, similarity="cosine_full", axis="item", centering="mean", beta=1, ties="id")
+    found = items.fit(tastes, allow_refuted=True).predict(pairs)["score"]
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-5)
 
 
 def test_noise_reaches_the_weights(tastes: Interactions, fixed_bits: object) -> None:
@@ -226,14 +232,14 @@ def test_models_without_a_promise_say_so_and_charge_nothing(model: type[Neighbor
     assert made(model, k=2).fit(tastes).guarantee is None
 
 
-@pytest.mark.parametrize("model", [NaiveExponentialNeighbors, PNCF, PPNS])
+@pytest.mark.parametrize("model", [NaiveExponentialNeighbors, PNCF, PPNS, AssuredPPNS])
 def test_refuted_models_ask_before_they_run(model: type[NeighborModel], tastes: Interactions) -> None:
     with pytest.raises(PrivacyError, match="refuted"):
         made(model, k=2).fit(tastes)
     promise = made(model, k=2).fit(tastes, allow_refuted=True).guarantee
     assert promise is not None
     assert promise.standing is Standing.REFUTED
-    assert "mean ratings of items" in promise.describe()
+    assert f"mean ratings of {made(model).axis}s" in promise.describe()
     bare = made(model, k=2, centering=None, fallback=None).fit(tastes, allow_refuted=True).guarantee
     assert bare == made(model, k=2).strategy().guarantee()
 
@@ -360,3 +366,9 @@ def test_other_records_cannot_be_attached(tastes: Interactions) -> None:
     assert model.attach(tastes) is model
     with pytest.raises(UsageError, match="records it was fitted on"):
         model.attach(tastes.filter(tastes.user > 3))
+
+
+def test_the_defaults_of_ppns_are_the_thesis() -> None:
+    """User-based, cosine over co-rated items, ratings as they are (Lu, equations 3.2 and 3.5)."""
+    for model in (PPNS(1), AssuredPPNS(1)):
+        assert (model.axis, model.similarity, model.centering) == ("user", "cosine", None)

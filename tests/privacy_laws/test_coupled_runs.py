@@ -285,8 +285,8 @@ REGISTERED = {*names("recommender"), *names("counts"), *names("tags"), *names("a
 
 WITHOUT_PROOF = {
     *("ease", "als", "popularity", "biases", "knn", "slope-one", "copurchase-cosine"),  # promise nothing
-    *("uniform-neighbors", "npns", "naive-exponential", "pncf", "ppns", "published-slope-one", "published-cosine"),
-    *("pritop", "lm-cs", "cim"),
+    *("uniform-neighbors", "npns", "naive-exponential", "pncf", "ppns", "ppns-assured", "published-slope-one"),
+    *("published-cosine", "pritop", "lm-cs", "cim"),
 }
 
 

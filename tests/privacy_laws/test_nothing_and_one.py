@@ -111,7 +111,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 UNPROVED = {
     *("ease", "als", "popularity", "biases", "knn", "uniform-neighbors", "npns", "naive-exponential", "pncf", "ppns"),
-    *("slope-one", "copurchase-cosine", "published-slope-one", "published-cosine"),
+    *("ppns-assured", "slope-one", "copurchase-cosine", "published-slope-one", "published-cosine"),
 }
 
 

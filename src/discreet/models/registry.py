@@ -90,6 +90,7 @@ REGISTRY: dict[str, Entry] = {
             "naive-exponential": "neighbors:NaiveExponentialNeighbors",
             "pncf": "neighbors:PNCF",
             "ppns": "neighbors:PPNS",
+            "ppns-assured": "neighbors:AssuredPPNS",
             "private-item-knn": "neighbors:PrivateItemKNN",
             "shrunk-pncf": "neighbors:ShrunkPNCF",
             "slope-one": "pairs:SlopeOne",

@@ -1,7 +1,7 @@
 """Collaborative filtering by neighbors: as published, as proved."""
 
 from discreet.neighbors import selection
-from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, NaiveExponentialNeighbors, UniformNeighbors
+from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, AssuredPPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.private_item_knn import PrivateItemKNN
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.neighbors.twins import FullComputation, HashedTwins, TwinIndex, TwinSearch
@@ -11,6 +11,7 @@ __all__ = [
     "NPNS",
     "PNCF",
     "PPNS",
+    "AssuredPPNS",
     "FullComputation",
     "HashedTwins",
     "NaiveExponentialNeighbors",

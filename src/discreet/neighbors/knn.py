@@ -1,4 +1,4 @@
-"""The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF and PPNS.
+"""The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF, PPNS and its variant.
 
 ``reading="printed"`` is what "as published" means for the models of Zhu's comparison. None of these models has a proved
 guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
@@ -6,18 +6,21 @@ guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from discreet.neighbors import selection
 from discreet.neighbors.neighbor_model import NeighborModel
 from discreet.neighbors.readings import AS_READ, Laplace, ReadModel
+from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import SelectionStrategy
 from discreet.neighbors.selection.exponential import Sensitivity
 from discreet.neighbors.selection.lists import Ties
+from discreet.neighbors.similarity import Similarity
 from discreet.privacy.numbers import Rational
 
-__all__ = ["KNN", "NPNS", "PNCF", "PPNS", "NaiveExponentialNeighbors", "UniformNeighbors"]
+__all__ = ["KNN", "NPNS", "PNCF", "PPNS", "AssuredPPNS", "NaiveExponentialNeighbors", "UniformNeighbors"]
 
 
 @dataclass(kw_only=True)
@@ -221,7 +224,9 @@ class PPNS(NeighborModel):
     beta, against, rs
         As in ``selection.PPNS``.
     k, similarity, axis, candidates, centering, weighting, fallback
-        As in ``NeighborModel``. The thesis predicts with ``centering=None``.
+        As in ``NeighborModel``. The defaults are the thesis': neighbors are users, by the cosine over co-rated items
+        (equation 3.2), and ratings count as they are (3.5). It draws neighbors among all users, rated or not:
+        ``candidates="all"``.
     ties
         Who goes first among equals: "random", a coin for each question, or "id", the lower id.
 
@@ -238,6 +243,9 @@ class PPNS(NeighborModel):
 
     name: ClassVar[str] = "ppns"
     epsilon: Rational = field(kw_only=False)
+    similarity: str | Similarity | Mapping[str, Any] = "cosine"
+    axis: Axis = "user"
+    centering: Literal["mean"] | None = None
     beta: int = 2
     against: Literal["knn", "beta-knn"] = "knn"
     rs: Sensitivity = "lemma"
@@ -245,3 +253,59 @@ class PPNS(NeighborModel):
 
     def strategy(self) -> SelectionStrategy:
         return self._as(selection.PPNS)
+
+
+@dataclass(kw_only=True)
+class AssuredPPNS(NeighborModel):
+    """Accuracy-assured PPNS: fewer neighbors from each further partition, and a least accuracy in every draw.
+
+    A construction after the abstract, not the authors' rule: see ``selection.AssuredPPNS``.
+
+    Parameters
+    ----------
+    epsilon
+        The budget that enters the weights within a partition.
+    p
+        The share of those still to be found that each partition gives; 1/2 unless told.
+    accuracy
+        In the place of p: the share of the kNN's summed similarity that every draw must keep.
+    rs
+        As in ``selection.AssuredPPNS``.
+    k, similarity, axis, candidates, centering, weighting, fallback
+        As in ``NeighborModel``, with the defaults of ``PPNS``.
+    ties
+        Who goes first among equals: "random", a coin for each question, or "id", the lower id.
+
+    Privacy
+    -------
+    The thesis calls its algorithm differentially private; this construction is refuted for every ε
+    (``tests/refutations/test_ppns_assured.py``). Sybils read the target's ratings with it, too: the first partition
+    gives the share p of its members.
+
+    References
+    ----------
+    Z. Lu: Privacy preserving neighbourhood-based collaborative filtering recommendation algorithms. MPhil thesis,
+    University of Adelaide 2015: abstract, sections 1.2 and 3.5, titles of Figures 4.1 to 4.4.
+    Z. Lu, H. Shen: An accuracy-assured privacy-preserving recommender system for Internet commerce. ComSIS 12 (2015).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=200, items=40, seed=7)
+    >>> model = AssuredPPNS(epsilon=1, k=10, p="3/10").fit(films, allow_refuted=True)
+    >>> model.guarantee.basis[:58]
+    "a construction after the abstract, not the authors' rule; "
+    """
+
+    name: ClassVar[str] = "ppns-assured"
+    epsilon: Rational = field(kw_only=False)
+    similarity: str | Similarity | Mapping[str, Any] = "cosine"
+    axis: Axis = "user"
+    centering: Literal["mean"] | None = None
+    p: Rational | None = None
+    accuracy: float | None = None
+    rs: Sensitivity = "lemma"
+    ties: Ties = "random"
+
+    def strategy(self) -> SelectionStrategy:
+        return self._as(selection.AssuredPPNS)

@@ -42,6 +42,8 @@ STRATEGIES = [
     PPNS(3, epsilon=30, beta=2),
     PPNS(3, epsilon=30, beta=2, against="beta-knn", rs=1.0),
     AssuredPPNS(3, accuracy=0.8),
+    AssuredPPNS(3, p=0.5),
+    AssuredPPNS(3, p=0.4, epsilon=30),
 ]
 # Ties at rank 3, one similarity of 0 and one below.
 FILMS = Candidates(
@@ -156,7 +158,7 @@ def test_weights_are_similarities_with_the_stated_noise(strategy: SelectionStrat
 def test_laws_of_any_small_list(similarity: list[float], k: int) -> None:
     films = Candidates(np.array(similarity), np.linspace(0.1, 1, len(similarity)))
     strategies = [Nearest(k), Probabilistic(k, beta=1), PNCF(k, epsilon=5), PPNS(k, epsilon=5, beta=2)]
-    for strategy in (*strategies, AssuredPPNS(k, accuracy=0.9)):
+    for strategy in (*strategies, AssuredPPNS(k, accuracy=0.9), AssuredPPNS(k, p=0.3)):
         law = strategy.law(films)
         assert sum(law.values()) == pytest.approx(1.0)
         assert all(len(chosen) == min(k, len(films)) for chosen in law)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -28,10 +29,10 @@ from discreet.neighbors.selection.exponential import (
 )
 from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.strategies import Draw, RankedStrategy
-from discreet.neighbors.selection.wallenius import manly_mean
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
 from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.published_draws import log_exponentials
 from discreet.privacy.units import Unit
 
 __all__ = ["PPNS", "AssuredPPNS"]
@@ -40,8 +41,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Beyond e^−60 a partition's weight makes no difference that a float could show.
-STEEPEST = 60.0
+THOUSANDTHS = 1000
+"""The steps in which a share p is searched for a required accuracy."""
 
 
 @dataclass(frozen=True)
@@ -136,85 +137,194 @@ class PPNS(RankedStrategy):
 
 @dataclass(frozen=True)
 class AssuredPPNS(RankedStrategy):
-    """Neighbors from every partition, the deeper the less likely, as evenly as a required accuracy allows.
+    """Neighbors from one partition after the other, fewer from each, so that no draw falls below a known accuracy.
 
     Parameters
     ----------
     k
         How many neighbors, and the size of a partition.
+    p
+        The share of those still to be found that each partition gives: above 0, at most 1, which leaves kNN. 1/2 unless
+        told, or unless an accuracy is required.
     accuracy
-        What share of the kNN's alpha, the summed similarity of the k nearest, must be kept in expectation: above 0, at
-        most 1, which leaves kNN.
+        In the place of p: the share of the kNN's alpha, the summed similarity of the k nearest, that *every* draw must
+        keep. Of the thousandths the smallest p that does is taken, for each list by itself.
+    epsilon
+        The budget that enters the weights exp(ε·s/(4k·RS)) within a partition; None for a uniform choice there.
+    rs
+        RS of each pair by the lemma or exact, the largest of the list, or a number for all.
     ties
         Who goes first among equals in the ranking.
 
     Privacy
     -------
-    No epsilon is claimed and none holds: θ and the partitions depend on the records.
+    The thesis calls its algorithm differentially private. For this construction that is refuted for every ε: where
+    ranks k and k + 1 change places, sets of neighbors that had probability 0 get q₁(1 − q₂) + q₂(1 − q₁), with qᵢ the
+    share of partition i that is drawn (``tests/refutations/test_ppns_assured.py``). Weights are not perturbed.
 
     Notes
     -----
-    This is our construction. The chapter that defines the algorithm is missing from the copy of the thesis we have. Its
-    summary says that neighbors are selected from each exclusive partition of size k with decreasing probability, so
-    that a required accuracy alpha is ensured. We *assume* a geometric decrease: k rounds without replacement in which
-    each member of partition i has weight θ^(i−1). The members of a partition are thus one category of Wallenius' law,
-    the tool of the thesis' third chapter. θ is the largest number up to 1 for which alpha, by Manly's approximation,
-    is what is required; θ = 1 is the uniform choice and θ → 0 is kNN. The original may differ in the form of the
-    decrease; what the summary says is all we can vouch for.
+    A construction after the abstract, not the authors' rule: the chapter that defines the algorithm is missing from the
+    copy of the thesis at hand. The abstract says that neighbors are selected from each exclusive partition of size k
+    with a decreasing probability, so that a required accuracy is ensured. Here partition i gives f(i) = ⌈p·Rᵢ⌉
+    neighbors, where R₁ = k and Rᵢ₊₁ = Rᵢ − f(i). The last of partition i has the similarity sim(a, i·k), so every draw
+    has α ≥ Σ f(i)·sim(a, i·k), and β is the number of partitions until nothing is left: 22, 9, 6, 4 and 2 for
+    p = .1, .3, .5, .7 and .9 at k = 50. The weights within a partition are those of chapter 5.
+
+    Where a list ends before all are found, the rest is taken from its nearest partitions that have some left.
+
+    Examples
+    --------
+    >>> films = Candidates(np.linspace(0.9, 0.1, 9))
+    >>> AssuredPPNS(4, p=0.5).counts(films).tolist()
+    [2, 1, 1]
+    >>> round(AssuredPPNS(4, p=0.5).least_alpha(films), 6)
+    1.5
     """
 
     _: KW_ONLY
-    accuracy: float
+    p: Rational | None = None
+    accuracy: float | None = None
+    epsilon: Rational | None = None
+    rs: Sensitivity = "lemma"
     name: ClassVar[str] = "accuracy-assured PPNS"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.accuracy <= 1:
+        if self.p is not None and self.accuracy is not None:
+            raise UsageError("p and accuracy were both given.", remedy="Give one of them: an accuracy finds its p.")
+        if self.p is None and self.accuracy is None:
+            object.__setattr__(self, "p", Fraction(1, 2))
+        if self.p is not None:
+            object.__setattr__(self, "p", as_positive(self.p, "p"))
+        if self.p is not None and self.p > 1:
+            raise UsageError(f"p = {self.p} must be above 0 and at most 1.")
+        if self.accuracy is not None and not 0 < self.accuracy <= 1:
             raise UsageError(f"accuracy = {self.accuracy} must be above 0 and at most 1.")
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon"))
+        check_sensitivity(self.rs)
 
-    def theta(self, candidates: Candidates) -> float:
-        """How much less a member of the next partition weighs."""
-        return float(np.exp(-self._steepness(Block.of(candidates))[0]))
+    @property
+    def sensitivity_form(self) -> Literal["lemma", "exact"] | None:
+        return None if self.epsilon is None else sensitivity_form(self.rs)
+
+    def guarantee(self) -> Guarantee | None:
+        if self.epsilon is None:
+            return None
+        return Guarantee(
+            loss=Pure(as_positive(self.epsilon)),
+            unit=Unit("record", "replace"),
+            standing=Standing.REFUTED,
+            basis=(
+                "a construction after the abstract, not the authors' rule; where ranks k and k+1 change places, sets "
+                "of probability 0 get q₁(1−q₂)+q₂(1−q₁), qᵢ the drawn share of partition i "
+                "(tests/refutations/test_ppns_assured.py)"
+            ),
+            subject="the neighbors of one target",
+            not_covered=("the weights, which are not perturbed", "the ratings of the neighbors"),
+        )
+
+    def counts(self, candidates: Candidates) -> Integers:
+        """f(1), f(2), …: how many neighbors each partition gives, down to the last that gives one."""
+        found = self._counts(Block.of(candidates))[0]
+        return found[: np.flatnonzero(found).max(initial=-1) + 1]
+
+    def least_alpha(self, candidates: Candidates) -> float:
+        """Σ f(i)·sim(a, i·k): what the summed similarity of the neighbors is at least, in every draw."""
+        found, falling = self.counts(candidates), -np.sort(-candidates.similarity)
+        last = np.minimum(np.arange(1, found.size + 1) * self.k, falling.size) - 1
+        return float(found @ falling[last])
 
     def _cuts(self, size: int) -> Sequence[int]:
-        return range(self.k, size, self.k)
+        if self.p is None:
+            return range(self.k, size, self.k)
+        used = np.flatnonzero(partition_counts(np.array([size]), self.k, *self.p.as_integer_ratio())[0]).max(initial=-1)
+        return range(self.k, min(size, (int(used) + 1) * self.k + 1), self.k)
 
     def _draws(self, block: Block, ranks: Integers) -> Sequence[Draw]:
-        partition = ranks // self.k
-        with np.errstate(invalid="ignore"):  # ∞·0 in the first partition
-            weights = np.where(partition == 0, 0.0, -self._steepness(block)[:, None] * partition)
-        return [(np.where(block.present, weights, -np.inf), np.full(ranks.shape[0], self.k))]
+        weights, counts, partition = self._weights(block), self._counts(block), ranks // self.k
+        return [
+            (np.where(block.present & (partition == i), weights, -np.inf), counts[:, i])
+            for i in np.flatnonzero(counts.any(axis=0)).tolist()
+        ]
 
-    def _steepness(self, block: Block) -> Vector:
-        """−ln θ of every row: the least that keeps the accuracy, by halving; ∞ where only kNN does."""
-        sums, counts = self._partition_sums(block)
-        if sums.shape[1] == 0:
-            return np.zeros(sums.shape[0])
-        required = self.accuracy * sums[:, 0]
-        low, high = np.zeros(required.size), np.full(required.size, STEEPEST)
-        even = self._alpha(low, sums, counts) >= required
-        attainable = (self._alpha(high, sums, counts) >= required) & (self.accuracy < 1)
-        for _ in range(26):
-            middle = (low + high) / 2
-            enough = self._alpha(middle, sums, counts) >= required
-            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-        return np.where(even, 0.0, np.where(attainable, high, np.inf))
+    def _choose(self, block: Block, ranks: Integers) -> Integers:
+        """All partitions at once: who arrives first in each, as many as it gives."""
+        rows, columns = ranks.shape
+        if columns == 0:
+            return np.full((rows, self.k), -1, dtype=np.int64)
+        arrival = log_exponentials(ranks.shape) - self._weights(block)
+        order = np.lexsort((arrival, np.where(block.present, ranks // self.k, columns)), axis=1)
+        place = np.arange(columns)  # in the order: partition by partition, in each by arrival
+        taken = place % self.k < self._counts(block)[:, place // self.k]
+        first = np.argsort(~taken, axis=1, kind="stable")[:, : self.k]
+        chosen = np.full((rows, self.k), -1, dtype=np.int64)
+        found = np.take_along_axis(taken, first, axis=1)
+        chosen[:, : first.shape[1]] = np.where(found, np.take_along_axis(order, first, axis=1), -1)
+        return chosen
 
-    def _partition_sums(self, block: Block) -> tuple[Matrix, Matrix]:
-        """Summed similarity and number of members of every partition of every row."""
-        rows, columns = block.similarity.shape
-        partitions = -(-columns // self.k)
-        ordered = np.zeros((rows, partitions * self.k))
-        ordered[:, :columns] = np.where(block.present, -np.sort(-block.similarity, axis=1), 0.0)
-        # Those present stand in front in a block, and the sorted similarities do as well.
-        counts = np.zeros((rows, partitions * self.k))
-        counts[:, :columns] = block.present
-        shape = (rows, partitions, self.k)
-        return ordered.reshape(shape).sum(axis=2), counts.reshape(shape).sum(axis=2)
+    def _weights(self, block: Block) -> Matrix:
+        if self.epsilon is None:
+            return np.zeros(block.similarity.shape)
+        sensitivity = pair_sensitivity(block, self.rs)
+        return log_exponential_weights(block, block.similarity, sensitivity, k=self.k, epsilon=float(self.epsilon))
 
-    def _alpha(self, steepness: Vector, sums: Matrix, counts: Matrix) -> Vector:
-        """Expected summed similarity: every member of a partition is chosen with the same chance."""
-        log_weights = -steepness[:, None] * np.arange(sums.shape[1])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            chances = np.where(counts > 0, manly_mean(log_weights, counts, self.k) / counts, 0.0)
-        return (sums * chances).sum(axis=1)
+    def _counts(self, block: Block) -> Integers:
+        """How many neighbors each partition of each row gives."""
+        sizes = block.sizes
+        if self.p is not None:
+            return partition_counts(sizes, self.k, *self.p.as_integer_ratio())
+        assert self.accuracy is not None
+        falling = np.where(block.present, -np.sort(-np.where(block.present, block.similarity, -np.inf), axis=1), 0.0)
+        required = self.accuracy * falling[:, : self.k].sum(axis=1)
+        # A larger p takes from nearer partitions, so that the least alpha never falls; p = 1 is kNN.
+        low, high = np.zeros(sizes.size, dtype=np.int64), np.full(sizes.size, THOUSANDTHS)
+        while np.any(high - low > 1):
+            middle = (low + high + 1) // 2
+            counts = partition_counts(sizes, self.k, middle, THOUSANDTHS)
+            enough = _least(falling, sizes, counts, self.k) >= required
+            high, low = np.where(enough, middle, high), np.where(enough, low, np.minimum(middle, high - 1))
+        return partition_counts(sizes, self.k, high, THOUSANDTHS)
+
+
+def partition_counts(sizes: Integers, k: int, numerator: Integers | int, denominator: int) -> Integers:
+    """⌈p·Rᵢ⌉ of each partition of size k of lists of these sizes, R the number still to be found; one row a list.
+
+    What is left where a list ends is taken from its first partitions that have some left. Whole numbers throughout:
+    ⌈0.1·30⌉ is 3, and 4 in floating point.
+
+    Examples
+    --------
+    >>> [int((partition_counts(np.array([2000]), 50, p, 10) > 0).sum()) for p in (1, 3, 5, 7, 9)]
+    [22, 9, 6, 4, 2]
+    >>> partition_counts(np.array([9, 5]), 4, 1, 2).tolist()
+    [[2, 1, 1], [3, 1, 0]]
+    """
+    partitions = -(-int(sizes.max(initial=0)) // k)
+    members = np.clip(sizes[:, None] - k * np.arange(partitions), 0, k)
+    counts, left = np.zeros(members.shape, dtype=np.int64), np.minimum(sizes, k).astype(np.int64)
+    for share in (True, False):
+        for i in range(partitions):
+            if not left.any():
+                return counts
+            wanted = _rounded_up(numerator, left, denominator) if share else left
+            given = np.minimum(wanted, members[:, i] - counts[:, i])
+            counts[:, i] += given
+            left = left - given
+    return counts
+
+
+def _rounded_up(numerator: Integers | int, left: Integers, denominator: int) -> Integers:
+    """⌈left·numerator/denominator⌉, exactly; one fraction may have more digits than 64 bits hold."""
+    if isinstance(numerator, int):
+        return np.array([-(-numerator * n // denominator) for n in range(int(left.max()) + 1)], dtype=np.int64)[left]
+    return -(-numerator * left // denominator)
+
+
+def _least(falling: Matrix, sizes: Integers, counts: Integers, k: int) -> Vector:
+    """The least summed similarity of so many from each partition: of its last members."""
+    place = np.arange(falling.shape[1])
+    partition = place // k
+    members = np.clip(sizes[:, None] - k * partition, 0, k)
+    return np.where(place % k >= members - counts[:, partition], falling, 0.0).sum(axis=1)
