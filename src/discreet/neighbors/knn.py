@@ -29,7 +29,7 @@ class KNN(ReadModel):
 
     Parameters
     ----------
-    k, similarity, axis, weighting, fallback
+    k, similarity, axis, weighting, fallback, new_users
         As in ``NeighborModel``.
     reading, candidates, centering
         As in ``ReadModel``.
@@ -66,7 +66,7 @@ class UniformNeighbors(ReadModel):
 
     Parameters
     ----------
-    k, similarity, axis, weighting, fallback
+    k, similarity, axis, weighting, fallback, new_users
         As in ``NeighborModel``.
     reading, candidates, centering
         As in ``ReadModel``.
@@ -89,7 +89,7 @@ class NPNS(NeighborModel):
 
     Parameters
     ----------
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, candidates, centering, weighting, fallback, new_users
         As in ``NeighborModel``.
     beta
         Draw from the beta·k most similar only; None for all candidates.
@@ -125,7 +125,7 @@ class NaiveExponentialNeighbors(ReadModel):
     ----------
     epsilon
         The budget as the paper divides it: half for the choice, half for the weights.
-    k, similarity, axis, weighting, fallback
+    k, similarity, axis, weighting, fallback, new_users
         As in ``NeighborModel``.
     reading, candidates, centering
         As in ``ReadModel``.
@@ -167,7 +167,7 @@ class PNCF(ReadModel):
     ----------
     epsilon
         The budget as the paper divides it: half for the choice, half for the weights.
-    k, similarity, axis, weighting, fallback
+    k, similarity, axis, weighting, fallback, new_users
         As in ``NeighborModel``.
     reading, candidates, centering
         As in ``ReadModel``.
@@ -223,7 +223,7 @@ class PPNS(NeighborModel):
         The budget that enters the weights within a partition.
     beta, against, rs
         As in ``selection.PPNS``.
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, candidates, centering, weighting, fallback, new_users
         As in ``NeighborModel``. The defaults are the thesis': neighbors are users, by the cosine over co-rated items
         (equation 3.2), and ratings count as they are (3.5). It draws neighbors among all users, rated or not:
         ``candidates="all"``.
@@ -271,7 +271,7 @@ class AssuredPPNS(NeighborModel):
         In the place of p: the share of the kNN's summed similarity that every draw must keep.
     rs
         As in ``selection.AssuredPPNS``.
-    k, similarity, axis, candidates, centering, weighting, fallback
+    k, similarity, axis, candidates, centering, weighting, fallback, new_users
         As in ``NeighborModel``, with the defaults of ``PPNS``.
     ties
         Who goes first among equals: "random", a coin for each question, or "id", the lower id.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from discreet.data.interactions import Interactions
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.models.published_model import Answers, PublishedModel, entity_means, height_of, owners_of
 from discreet.neighbors.dense import Likeness
+from discreet.neighbors.newcomers import Newcomers, NewUsers
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Pools, parts_of_size, ragged, weighted_mean
 from discreet.neighbors.profiles import Axis
@@ -58,6 +59,10 @@ class NeighborModel(PublishedModel):
         "similarity", or "equal" for the plain average of the neighbors.
     fallback
         Where no neighbor says anything: "mean" of the item or user, or None for no answer.
+    new_users
+        How a user-based model comes to the similarities of somebody who is not in the data (``history=``): "compute"
+        them, or first look for somebody with the same ratings, by TwinSearch ("twins") or in a dictionary ("hash").
+        All give the same answers; see ``Newcomers``.
 
     Attributes
     ----------
@@ -72,6 +77,7 @@ class NeighborModel(PublishedModel):
     centering: Literal["mean"] | None = "mean"
     weighting: Literal["similarity", "equal"] = "similarity"
     fallback: Literal["mean"] | None = "mean"
+    new_users: NewUsers = "compute"
 
     def __post_init__(self) -> None:
         require_choice(self.axis, "axis", ("item", "user"))
@@ -79,6 +85,12 @@ class NeighborModel(PublishedModel):
         require_choice(self.weighting, "weighting", ("similarity", "equal"))
         for name in ("centering", "fallback"):
             require_choice(getattr(self, name), name, ("mean", None))
+        require_choice(self.new_users, "new_users", get_args(NewUsers))
+        if self.new_users != "compute" and (self.axis == "item" or self._measure().kind == "cosine_adjusted"):
+            raise UsageError(
+                f"new_users={self.new_users!r} is for user-based models whose similarity is a matter of two users.",
+                remedy='Give axis="user" and another similarity than "cosine_adjusted", or leave new_users out.',
+            )
         self._measure()
         self.strategy()
 
@@ -136,6 +148,7 @@ class NeighborModel(PublishedModel):
         self.item_means_ = entity_means(matrix.indices, matrix.data, data.n_items)
         self.user_means_ = entity_means(np.repeat(np.arange(data.n_users), counts), matrix.data, data.n_users)
         self._table, self._strategy = table, strategy
+        self._strangers = Newcomers(table, self.new_users)
         self._alike = Answers()
 
     # Using
@@ -237,7 +250,7 @@ class NeighborModel(PublishedModel):
             return None
         place = np.full(height_of(rows), -1, dtype=np.int64)
         place[strangers] = np.arange(strangers.size)
-        return self._table.newcomers(rows[strangers]), place
+        return self._strangers.rows(rows[strangers]), place
 
     def _combined(
         self,

@@ -66,6 +66,12 @@ class PairTable:
         codes, row = np.unique(target, return_inverse=True)
         return _computed(self.data, self.axis, self.similarity, self.form, codes).at(row, other, self.form)
 
+    def rows(self, codes: Integers) -> Likeness:
+        """Similarities of these to all, one row each."""
+        if self._whole is not None:
+            return self._whole.mapped(lambda part: part[codes])
+        return _computed(self.data, self.axis, self.similarity, self.form, codes)
+
     def newcomers(self, histories: csr_array) -> Likeness:
         """Rows for people with these histories, each compared with all users as if the newcomers were among them."""
         data = self.data

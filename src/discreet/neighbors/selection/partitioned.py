@@ -31,7 +31,7 @@ from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.strategies import Draw, RankedStrategy
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
-from discreet.privacy.numbers import Rational, as_positive
+from discreet.privacy.numbers import Rational, as_fraction, as_positive
 from discreet.privacy.published_draws import log_exponentials
 from discreet.privacy.units import Unit
 
@@ -196,9 +196,10 @@ class AssuredPPNS(RankedStrategy):
         if self.p is None and self.accuracy is None:
             object.__setattr__(self, "p", Fraction(1, 2))
         if self.p is not None:
-            object.__setattr__(self, "p", as_positive(self.p, "p"))
-        if self.p is not None and self.p > 1:
-            raise UsageError(f"p = {self.p} must be above 0 and at most 1.")
+            share = as_positive(self.p, "p")
+            if share > 1:
+                raise UsageError(f"p = {self.p} must be above 0 and at most 1.")
+            object.__setattr__(self, "p", share)
         if self.accuracy is not None and not 0 < self.accuracy <= 1:
             raise UsageError(f"accuracy = {self.accuracy} must be above 0 and at most 1.")
         if self.epsilon is not None:
@@ -239,7 +240,7 @@ class AssuredPPNS(RankedStrategy):
     def _cuts(self, size: int) -> Sequence[int]:
         if self.p is None:
             return range(self.k, size, self.k)
-        used = np.flatnonzero(partition_counts(np.array([size]), self.k, *self.p.as_integer_ratio())[0]).max(initial=-1)
+        used = np.flatnonzero(self._counts_by_share(np.array([size]))[0]).max(initial=-1)
         return range(self.k, min(size, (int(used) + 1) * self.k + 1), self.k)
 
     def _draws(self, block: Block, ranks: Integers) -> Sequence[Draw]:
@@ -270,11 +271,15 @@ class AssuredPPNS(RankedStrategy):
         sensitivity = pair_sensitivity(block, self.rs)
         return log_exponential_weights(block, block.similarity, sensitivity, k=self.k, epsilon=float(self.epsilon))
 
+    def _counts_by_share(self, sizes: Integers) -> Integers:
+        assert self.p is not None
+        return partition_counts(sizes, self.k, *as_fraction(self.p).as_integer_ratio())
+
     def _counts(self, block: Block) -> Integers:
         """How many neighbors each partition of each row gives."""
         sizes = block.sizes
         if self.p is not None:
-            return partition_counts(sizes, self.k, *self.p.as_integer_ratio())
+            return self._counts_by_share(sizes)
         assert self.accuracy is not None
         falling = np.where(block.present, -np.sort(-np.where(block.present, block.similarity, -np.inf), axis=1), 0.0)
         required = self.accuracy * falling[:, : self.k].sum(axis=1)
