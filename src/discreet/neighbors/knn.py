@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 
 from discreet.neighbors import selection
 from discreet.neighbors.neighbor_model import NeighborModel
-from discreet.neighbors.readings import AS_READ, Laplace, ReadModel
 from discreet.neighbors.profiles import Axis
+from discreet.neighbors.readings import AS_READ, Laplace, ReadModel
 from discreet.neighbors.selection import SelectionStrategy
 from discreet.neighbors.selection.exponential import Sensitivity
 from discreet.neighbors.selection.lists import Ties
