@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 
@@ -36,6 +37,32 @@ def test_similar_items(run, model: Path) -> None:
     assert len(json.loads(done.stdout)) <= 3
 
 
+def test_lists_for_everybody(run, model: Path, films: Path, tmp_path: Path) -> None:
+    done = run("recommend", "model", "--all", "-n", "4", "--out", "recs.parquet")
+    assert done.returncode == 0, done.stderr
+    assert "that person alone" in done.stderr
+    lists = pl.read_parquet(tmp_path / "recs.parquet")
+    assert lists.columns == ["user_id", "item_id", "score", "rank"]
+    assert lists["user_id"].n_unique() == 120
+    one = json.loads(run("recommend", "model", "--user", "u17", "-n", "4", "--json").stdout)
+    assert lists.filter(user_id="u17").to_dicts() == one
+    (tmp_path / "who.txt").write_text("u3\n\nu9\nsomebody new\n")
+    done = run("recommend", "model", "--users", "who.txt", "-n", "2", "--out", "some.csv", "--json")
+    assert json.loads(done.stdout) == {"lists": "some.csv"}
+    assert pl.read_csv(tmp_path / "some.csv")["user_id"].to_list() == [*["u3"] * 2, *["u9"] * 2, *["somebody new"] * 2]
+    before = films.read_bytes()
+    refused = run("recommend", "model", "--all", "--out", "films.parquet", "--overwrite")
+    assert (refused.returncode, films.read_bytes()) == (1, before)
+
+
+def test_similar_items_of_the_whole_catalog(run, model: Path, tmp_path: Path) -> None:
+    done = run("similar", "model", "--all", "-n", "3", "--feature", "genres", "--out", "also.csv")
+    assert done.returncode == 0, done.stderr
+    lists = pl.read_csv(tmp_path / "also.csv")
+    assert lists.columns == ["item_id", "similar_id", "score", "rank", "source"]
+    assert lists.group_by("item_id").len()["len"].to_list() == [3] * 40
+
+
 def test_fitting_is_booked(run, films: Path) -> None:
     run("ledger", "open", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db")
     arguments = ["fit", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db", "--out"]
@@ -54,6 +81,14 @@ def test_fitting_is_booked(run, films: Path) -> None:
         (["fit", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--out", "x"], 2, "--no-ledger"),
         (["fit", "films.parquet", "--no-ledger", "--out", "x"], 2, "--epsilon"),
         (["recommend", "model"], 2, "--user"),
+        (["recommend", "model", "--all"], 2, "--out FILE"),
+        (["recommend", "model", "--all", "--user", "u1", "--out", "x.csv"], 2, "one of"),
+        (["recommend", "model", "--user", "u1", "--out", "x.csv"], 2, "--all"),
+        (["recommend", "model", "--all", "--out", "x.xlsx"], 2, ".parquet"),
+        (["recommend", "model", "--users", "nowhere.txt", "--out", "x.csv"], 1, "nowhere.txt"),
+        (["similar", "model"], 2, "ITEM"),
+        (["similar", "model", "film-3", "--all", "--out", "x.csv"], 2, "ITEM"),
+        (["similar", "model", "--all", "--feature", "warp", "--out", "x.csv"], 2, "warp"),
         (["recommend", "model", "--user", "nobody"], 1, "nobody"),
         (["recommend", "model", "--history", "nowhere.json"], 1, "nowhere.json"),
         (["recommend", "nowhere", "--user", "u1"], 1, "no model"),

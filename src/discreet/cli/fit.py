@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.commands import Settings, model_of
-from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, working
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, working
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
-from discreet.cli.spending import OptionalSpending, saved, say_estimate
+from discreet.cli.spending import OptionalSpending, Overwrite, place_for, saved, say_estimate
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
 from discreet.privacy.folders import MODEL, SOURCE
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["fit", "recommend", "similar"]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model.")]
+ListsOut = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write lists to this .parquet, .arrow or .csv file.")
+]
 Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
 
 
@@ -83,24 +88,41 @@ def recommend(
     history: Annotated[
         Path | None, typer.Option("--history", help="A JSON file of one person's items: a list, or item: rating.")
     ] = None,
+    everybody: Annotated[bool, typer.Option("--all", help="All users of the records; needs --out.")] = False,
+    users: Annotated[
+        Path | None, typer.Option("--users", metavar="FILE", help="Users, one id a line; needs --out.")
+    ] = None,
     n: Many = 10,
     data: Annotated[
         Path | None, typer.Option("--data", help="The records, if they are not where the model was fitted.")
     ] = None,
+    out: ListsOut = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend items to users, or to somebody with a given history.
+    """Recommend items to users, to somebody with a given history, or to everybody into a file.
+
+    A file for many users is as secret as the records: each row is made from one person's own records, for that person.
 
     [bold]Example[/bold]
 
         discreet recommend model/ --user u17 -n 10
+        discreet recommend model/ --all -n 20 --out recs.parquet
     """
     from discreet.data.id_forms import typed
     from discreet.models.recommender import load_model
 
     recommender = load_model(model)
-    if (user is None) == (history is None):
-        raise UsageError("no user given.", remedy="Give --user ID, or --history FILE.")
+    if sum([user is not None, history is not None, everybody, users is not None]) != 1:
+        raise UsageError("no user given.", remedy="Give one of --user ID, --history FILE, --users FILE and --all.")
+    if everybody or users is not None:
+        data = _attach(recommender, model, data)
+        named = None if users is None else _users(users, recommender)
+        write = partial(recommender.recommend_all, n=n, users=named)
+        _export(write, out, sources=(model, data, users), overwrite=overwrite, as_json=as_json)
+        note("each row is for that person alone: keep the file as secret as the records")
+        return
+    _no_file(out)
     if history is not None:
         best = recommender.recommend(history=_history(history, recommender), n=n)
     else:
@@ -112,28 +134,83 @@ def recommend(
 
 def similar(
     model: Model,
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="An item of the catalog.")],
+    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="An item of the catalog.")] = None,
     n: Many = 10,
+    everything: Annotated[bool, typer.Option("--all", help="All items of the catalog; needs --out.")] = False,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option("--feature", metavar="COLUMN", help="With --all: a public column of the catalog; repeatable."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="With --feature: the data, if they are not where they were.")
+    ] = None,
+    out: ListsOut = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Items like this one.
+    """Items like this one, or those of every item into a file.
+
+    In a file no item comes back empty. Where the model knows too few, items with the same public features follow, then
+    popular ones; the column source says which.
 
     [bold]Example[/bold]
 
         discreet similar model/ film-3 -n 10
+        discreet similar model/ --all -n 10 --feature genres --out also.parquet
     """
     from discreet.data.id_forms import typed
     from discreet.models.recommender import load_model
 
     recommender = load_model(model)
+    if (item is None) != everything:
+        raise UsageError("no item given.", remedy="Give an ITEM, or --all with --out FILE.")
+    if everything:
+        catalog = None
+        if feature:
+            data = _attach(recommender, model, data)
+            catalog = recommender.records_
+        write = partial(recommender.similar_all, n=n, catalog=catalog, features=feature or ())
+        _export(write, out, sources=(model, data), overwrite=overwrite, as_json=as_json)
+        return
+    _no_file(out)
     best = recommender.similar_items([typed(item, recommender.items_.series)], n=n)
     _answer(best, recommender, as_json=as_json)
 
 
-def _attach(recommender: Recommender, model: Path, data: Path | None) -> None:
-    """Give the model the records that people's own recommendations are made from."""
+def _export(
+    write: Callable[..., Path], out: Path | None, *, sources: Iterable[Path | None], overwrite: bool, as_json: bool
+) -> None:
+    """Write lists to a file, with a bar; what the command reads is never replaced."""
+    from discreet.models.export import kind_of_lists
+
+    if out is None:
+        raise UsageError("no file for the lists was given.", remedy="Give --out FILE, such as lists.parquet.")
+    place_for(out, kind_of_lists(out), overwrite=overwrite, sources=sources, spends=False)
+    with progressing("making lists") as progress:
+        path = write(out, overwrite=overwrite, progress=progress)
+    answer_json({"lists": str(path)}) if as_json else answer_text(f"written to {path}")
+
+
+def _no_file(out: Path | None) -> None:
+    if out is not None:
+        raise UsageError("--out is for lists of many.", remedy="Add --all, or leave --out out.")
+
+
+def _users(path: Path, recommender: Recommender) -> list[Any]:
+    from discreet.data.id_forms import typed
+
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the file cannot be read: {error}.", file=path) from None
+    assert recommender.records_ is not None
+    return [typed(line.strip(), recommender.records_.users.series) for line in lines if line.strip()]
+
+
+def _attach(recommender: Recommender, model: Path, data: Path | None) -> Path | None:
+    """Give the model the records that people's own recommendations are made from; where they are."""
     if getattr(recommender, "records_", None) is not None:
-        return
+        return data
     reading = RecordsReading()
     if data is None:
         try:
@@ -150,6 +227,7 @@ def _attach(recommender: Recommender, model: Path, data: Path | None) -> None:
         # A model of version 0.1 has the type that was inferred then.
         reading = RecordsReading(**{**asdict(reading), "ids": "item=number"})
     recommender.attach(reading.interactions(data))
+    return data
 
 
 def _has_text_ids(data: Path, reading: RecordsReading) -> bool:

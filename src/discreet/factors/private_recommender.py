@@ -38,10 +38,10 @@ from discreet.factors.tastes import (
     TastePlan,
     below_zero,
     expected_share,
-    feature_columns,
     head_size,
     taste_regression,
 )
+from discreet.models.item_features import feature_columns
 from discreet.models.likes import liked_rows
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
@@ -151,7 +151,7 @@ class PrivateRecommender(ReleasedModel):
     # The release
 
     def _plan(self, public: Interactions) -> Plan:
-        columns, names = feature_columns(public, self.features)
+        columns, names = feature_columns(public, self.features) if self.features else (None, ())
         (first, second), likes = self._shares, Likes.of(public, self.positive)
         sums, gram = self._popularity(likes), gram_bounds()
         declared = () if self.users is None else ("the number of users, which was declared public",)

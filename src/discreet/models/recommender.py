@@ -23,6 +23,7 @@ from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
 from discreet.models.model_folder import load_with_records, save_with_records
+from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.method import settings_as_json
@@ -136,7 +137,7 @@ class Recommender(ABC):
         rows, ids = self._histories(users, history)
         allowed = np.zeros(len(self.items_), dtype=bool)
         allowed[slice(None) if items is None else self.items_.encode(list(items))] = True
-        best = _table(*self._top(rows, n, allowed=allowed, exclude_seen=exclude_seen))
+        best = ranked_table(*self._top(rows, n, allowed=allowed, exclude_seen=exclude_seen))
         if ids is not None and users is not None:
             # People come in the order they were asked for; inside they stand in the order of their ids.
             place = np.zeros(len(ids), dtype=np.int64)
@@ -146,6 +147,32 @@ class Recommender(ABC):
         if ids is None:
             return named.drop("row")
         return named.with_columns(ids.take(named["row"].to_numpy()).alias("row")).rename({"row": "user_id"})
+
+    def recommend_all(
+        self,
+        path: str | Path,
+        n: int = 10,
+        *,
+        users: Iterable[Hashable] | None = None,
+        exclude_seen: bool = True,
+        overwrite: bool = False,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> Path:
+        """Write the best ``n`` items of every user to a .parquet, .arrow or .csv file: as ``recommend``, in batches.
+
+        Memory does not grow with the number of users, and the file appears when it is complete. ``users`` are all
+        users of the records by default; somebody without records gets what an empty history gets.
+
+        Privacy
+        -------
+        Each row is made from that person's own records and is for that person alone: the file is as secret as the
+        records, and only its owner may read it (mode 0600).
+        """
+        from discreet.models.export import export_recommendations
+
+        return export_recommendations(
+            self, path, n, users=users, exclude_seen=exclude_seen, overwrite=overwrite, progress=progress
+        )
 
     def predict(
         self, pairs: Iterable[Any], *, history: Mapping[Any, float] | Sequence[Any] | None = None
@@ -185,7 +212,7 @@ class Recommender(ABC):
         codes = self.items_.encode(list(wanted))
         scores = self._similar(codes)
         scores[np.arange(codes.size), codes] = -np.inf
-        best = _table(*_largest(scores, min(n, len(self.items_))))
+        best = ranked_table(*largest(scores, min(n, len(self.items_))))
         return pl.DataFrame(
             {
                 "item_id": self.items_.take(codes[best["row"].to_numpy()]),
@@ -193,6 +220,29 @@ class Recommender(ABC):
                 "score": best["score"],
                 "rank": best["rank"],
             }
+        )
+
+    def similar_all(
+        self,
+        path: str | Path,
+        n: int = 10,
+        *,
+        catalog: Interactions | None = None,
+        features: Sequence[str] = (),
+        overwrite: bool = False,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> Path:
+        """Write the ``n`` items most like each item of the catalog to a file; no item comes back empty.
+
+        Where the model knows fewer, items with the same public features follow, then popular ones; the column
+        ``source`` says which: "model", "features" or "popular".
+
+        ``features`` are columns of the table of items of ``catalog``, such as "genre".
+        """
+        from discreet.models.export import export_similar_items
+
+        return export_similar_items(
+            self, path, n, catalog=catalog, features=features, overwrite=overwrite, progress=progress
         )
 
     # On disk
@@ -255,7 +305,7 @@ class Recommender(ABC):
             if exclude_seen:
                 # By structure: a rating of 0 has been seen, too.
                 scores[np.repeat(np.arange(scores.shape[0]), np.diff(part.indptr)), part.indices] = -np.inf
-            codes[begin : begin + step], best[begin : begin + step] = _largest(scores, n)
+            codes[begin : begin + step], best[begin : begin + step] = largest(scores, n)
         return codes, best
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -337,33 +387,6 @@ def _guarded(load: Callable[..., Any]) -> Callable[..., Any]:
             return load(cls, folder)
 
     return guarded
-
-
-def _table(codes: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
-    """One row for each finite score, row by row: row, item_id (a code), score, rank."""
-    row, place = np.nonzero(np.isfinite(scores))
-    return pl.DataFrame({"row": row, "item_id": codes[row, place], "score": scores[row, place], "rank": place + 1})
-
-
-def _largest(scores: NDArray[np.float64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Columns and values of the n largest of each row in order; equal ones stand in the order of the columns."""
-    if n == 0:
-        return np.zeros((scores.shape[0], 0), dtype=np.int64), np.zeros((scores.shape[0], 0))
-    # A full stable sort only where few are left out.
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :n] if scores.shape[1] <= 4 * n else _partial(scores, n)
-    return order, np.take_along_axis(scores, order, axis=1)
-
-
-def _partial(scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Indices of the n largest of each row, best first, ties by index."""
-    cut = -np.partition(-scores, n - 1, axis=1)[:, n - 1 : n]
-    above, level = scores > cut, scores == cut
-    # Of those at the level of the n-th, the first ones fill the places that the better ones leave.
-    room = n - above.sum(axis=1, keepdims=True)
-    taken = above | (level & (np.cumsum(level, axis=1) <= room))
-    columns = np.nonzero(taken)[1].reshape(scores.shape[0], n)
-    values = np.take_along_axis(scores, columns, axis=1)
-    return np.take_along_axis(columns, np.argsort(-values, axis=1, kind="stable"), axis=1)
 
 
 def _pair(pair: Any) -> tuple[Any, Any]:

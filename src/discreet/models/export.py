@@ -1,0 +1,263 @@
+"""Lists for everybody in one file: recommendations for all users, similar items for the whole catalog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.common.replacing import Kind, place_for
+from discreet.data.interactions import Interactions
+from discreet.errors import UsageError
+from discreet.models.item_features import feature_columns
+from discreet.models.ranking import largest
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from discreet.models.recommender import Recommender
+
+__all__ = ["ENDINGS", "export_recommendations", "export_similar_items", "kind_of_lists"]
+
+Progress = Callable[[float, str], None]
+
+ENDINGS = (".parquet", ".arrow", ".csv")
+AT_ONCE = 20_000
+"""Users whose lists are in memory at the same time; items are fewer, since each is compared with all."""
+
+CELLS_AT_ONCE = 4_000_000
+MARK = {b"discreet": b"lists"}
+"""In the metadata of Parquet and Arrow files: discreet wrote them and may replace them."""
+
+
+def export_recommendations(
+    model: Recommender,
+    path: str | Path,
+    n: int = 10,
+    *,
+    users: Iterable[Hashable] | None = None,
+    exclude_seen: bool = True,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the best items of every user to a file; see ``Recommender.recommend_all``."""
+    if n < 1:
+        raise UsageError(f"n = {n} must be at least 1.")
+    records = _records(model)
+    codes = _user_codes(records, users)
+    names = records.users.series if users is None else pl.Series("user_id", list(dict.fromkeys(users)))
+    allowed = np.ones(len(model.items_), dtype=bool)
+
+    def parts() -> Iterator[pl.DataFrame]:
+        for begin in range(0, max(1, codes.size), AT_ONCE):
+            part = codes[begin : begin + AT_ONCE]
+            best, scores = model._top(_rows(records, part), n, allowed=allowed, exclude_seen=exclude_seen)
+            row, place = np.nonzero(np.isfinite(scores))
+            yield pl.DataFrame(
+                {
+                    "user_id": names.gather(begin + row),
+                    "item_id": model.items_.take(best[row, place]),
+                    "score": scores[row, place],
+                    "rank": place + 1,
+                }
+            )
+            if progress is not None:
+                progress(min(1.0, (begin + part.size) / max(1, codes.size)), f"{begin + part.size:,} users")
+
+    return _written(parts(), path, overwrite=overwrite, secret=True)
+
+
+def export_similar_items(
+    model: Recommender,
+    path: str | Path,
+    n: int = 10,
+    *,
+    catalog: Interactions | None = None,
+    features: Sequence[str] = (),
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the most similar items of every item to a file; see ``Recommender.similar_all``."""
+    if n < 1:
+        raise UsageError(f"n = {n} must be at least 1.")
+    popular = _popularity(model)
+    alike = _features(model, catalog, features)
+    size = len(model.items_)
+    step = max(1, min(AT_ONCE, CELLS_AT_ONCE // max(1, size)))
+
+    def parts() -> Iterator[pl.DataFrame]:
+        for begin in range(0, max(1, size), step):
+            codes = np.arange(begin, min(begin + step, size), dtype=np.int32)
+            found, scores, source = _most_similar(model._similar(codes), codes, popular, alike, n)
+            row, place = np.nonzero(found >= 0)
+            yield pl.DataFrame(
+                {
+                    "item_id": model.items_.take(codes[row]),
+                    "similar_id": model.items_.take(found[row, place]),
+                    "score": pl.Series(scores[row, place]).fill_nan(None),
+                    "rank": place + 1,
+                    "source": pl.Series(SOURCES).gather(source[row, place]),
+                }
+            )
+            if progress is not None:
+                progress(min(1.0, (begin + codes.size) / max(1, size)), f"{begin + codes.size:,} items")
+
+    return _written(parts(), path, overwrite=overwrite, secret=False)
+
+
+SOURCES = ("model", "features", "popular")
+"""Where a similar item comes from: the model, equal public features, or popularity alone."""
+
+
+def _most_similar(
+    scores: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    popular: NDArray[np.int64],
+    alike: NDArray[np.float64] | None,
+    n: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """For each item the n best others, their scores and sources; −1 only where the catalog has no more items.
+
+    Those that the model knows come first. Where it knows fewer, those with the most public features in common follow,
+    and among equals the more popular ones.
+
+    Parameters
+    ----------
+    popular
+        The place of each item in the order of popularity, from 0.
+    """
+    rows = np.arange(codes.size)
+    scores[rows, codes] = -np.inf
+    best, values = largest(scores, min(n, scores.shape[1]))
+    source = np.zeros(best.shape, dtype=np.int64)
+    short = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if short.size:
+        shared = np.zeros((short.size, scores.shape[1])) if alike is None else alike[codes[short]] @ alike.T
+        # Popularity decides between equals only: all of it together is below any difference of features that counts.
+        ranked = shared - popular * (1e-6 / max(1, popular.size))
+        ranked[np.isfinite(scores[short])] = -np.inf
+        ranked[np.arange(short.size), codes[short]] = -np.inf
+        others, order = largest(ranked, best.shape[1])
+        for place, row in enumerate(short):
+            known = int(np.isfinite(values[row]).sum())
+            fill = others[place, : best.shape[1] - known]
+            common = shared[place, fill]
+            best[row, known:] = np.where(np.isfinite(order[place, : fill.size]), fill, -1)
+            values[row, known:] = np.where(common > 0, common, np.nan)
+            source[row, known:] = np.where(common > 0, 1, 2)
+    return best, values, source
+
+
+def _popularity(model: Recommender) -> NDArray[np.int64]:
+    """The place of each item in the order in which a model ranks them for somebody without a history."""
+    from scipy.sparse import csr_array
+
+    scores = model._score(csr_array((1, len(model.items_))))[0]
+    places = np.empty(scores.size, dtype=np.int64)
+    places[np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")] = np.arange(scores.size)
+    return places
+
+
+def _features(model: Recommender, catalog: Interactions | None, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Unit vectors of public features, in the order of the model's items."""
+    if not names:
+        return None
+    if catalog is None:
+        raise UsageError(
+            "no catalog was given to take features from.", remedy="Give the data with their table of items."
+        )
+    columns, _ = feature_columns(catalog, names)
+    place = catalog.items.encode(model.items_.series, unknown="mark")
+    rows = np.where((place >= 0)[:, None], columns[place], 0.0)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(length > 0, length, 1.0)
+
+
+def _records(model: Recommender) -> Interactions:
+    model._require_fitted()
+    records = getattr(model, "records_", None)
+    if records is None:
+        raise UsageError("a saved model holds nobody's records.", remedy="Give it the records: attach(data).")
+    return records
+
+
+def _user_codes(records: Interactions, users: Iterable[Hashable] | None) -> NDArray[np.int64]:
+    """Codes of the users; −1 for somebody who has no records."""
+    if users is None:
+        return np.arange(records.n_users)
+    return records.users.encode(list(dict.fromkeys(users)), unknown="mark").astype(np.int64)
+
+
+def _rows(records: Interactions, codes: NDArray[np.int64]) -> csr_array:
+    """Histories of these users; an empty one for somebody without records."""
+    from scipy.sparse import csr_array
+
+    known = codes >= 0
+    if known.all() and codes.size and codes[-1] - codes[0] + 1 == codes.size and (np.diff(codes) == 1).all():
+        return records.csr[int(codes[0]) : int(codes[-1]) + 1].astype(np.float64)
+    rows = records.csr[codes[known]].astype(np.float64)
+    lengths = np.zeros(codes.size, dtype=np.int64)
+    lengths[known] = np.diff(rows.indptr)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_array((rows.data, rows.indices, starts), shape=(codes.size, records.n_items))
+
+
+def kind_of_lists(path: str | Path) -> Kind:
+    """What a file of lists may replace: one that discreet wrote, or nothing where that cannot be told."""
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"{path} must end in {', '.join(ENDINGS)}.", remedy="Parquet is a good choice.")
+    marked = ending != ".csv"
+    return Kind("file of lists", _foreign if marked else lambda path: None, False, marked, error=UsageError)
+
+
+def _written(parts: Iterator[pl.DataFrame], path: str | Path, *, overwrite: bool, secret: bool) -> Path:
+    """Write tables one after the other into a file that appears when it is complete."""
+    kind, ending = kind_of_lists(path), Path(path).suffix.lower()
+
+    def make(aside: Path) -> None:
+        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if secret else 0o666))
+        with ExitStack() as stack:
+            write = None
+            for part in parts:
+                write = write or _writer(stack, aside, part, ending)
+                write(part)
+
+    return place_for(path, kind, overwrite=overwrite).put(make)
+
+
+def _writer(stack: ExitStack, path: Path, first: pl.DataFrame, ending: str) -> Callable[[pl.DataFrame], Any]:
+    if ending == ".csv":
+        file = stack.enter_context(path.open("wb"))
+        header = iter([True])
+        return lambda part: part.write_csv(file, include_header=next(header, False))
+    import pyarrow as pa
+
+    schema = first.head(0).to_arrow().schema.with_metadata(MARK)
+    if ending == ".arrow":
+        sink = stack.enter_context(pa.OSFile(str(path), "wb"))
+        writer = stack.enter_context(pa.ipc.new_file(sink, schema))
+    else:
+        from pyarrow.parquet import ParquetWriter
+
+        writer = stack.enter_context(ParquetWriter(path, schema, compression="zstd"))
+    return lambda part: writer.write_table(part.to_arrow().cast(schema))
+
+
+def _foreign(path: Path) -> str | None:
+    """Why a file is not one of lists that discreet wrote."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        arrow = path.suffix.lower() == ".arrow"
+        schema = pa.ipc.open_file(path).schema if arrow else parquet.read_schema(path)
+    except (pa.ArrowException, OSError):
+        return "it is not a file of lists"
+    return None if (schema.metadata or {}).get(b"discreet") == MARK[b"discreet"] else "discreet did not write it"
