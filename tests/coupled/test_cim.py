@@ -64,11 +64,14 @@ def test_rounds_in_blocks_are_the_rounds_of_the_algorithm(
     noise = np.random.default_rng(1).laplace(0, 0.05, 300)
     noisy = workload.true_answers(table) / GRID / 300 + noise
     method = CIM(epsilon=1, threshold="0.15", eta="0.5", update=update)
-    answers, updated, estimate = method._iterated(workload, noisy, cells)
+    run = method._iterated(workload, noisy, cells)
+    answers, updated, estimate = run.answers, run.updated, run.estimate
     plain_answers, plain_updated, plain_estimate = plain_rounds(method, workload, noisy, cells)
     assert 3 < sum(plain_updated) < 250
     assert updated.tolist() == plain_updated
     assert answers == pytest.approx(np.array(plain_answers))
+    assert (run.estimated == answers).tolist() == (~updated).tolist(), "the estimate answers where there is no update"
+    assert (np.abs(run.estimated - noisy) > 0.15).tolist() == plain_updated
     assert estimate == pytest.approx(plain_estimate)
 
 

@@ -157,7 +157,8 @@ def test_the_mechanism_itself_does_so(update, expected: list[float]) -> None:
     """One round on 90 and 10 rows, with a noisy answer that happens to be right."""
     table, method = days(90), CIM(epsilon=1, eta=1, update=update)
     asked = setting(table, [{"day": 0}])
-    _, updated, estimate = method._iterated(asked.workload, np.array([0.9]), CoupledCells.of(table, None))
+    run = method._iterated(asked.workload, np.array([0.9]), CoupledCells.of(table, None))
+    updated, estimate = run.updated, run.estimate
     assert updated.tolist() == [True]
     assert estimate == pytest.approx(expected, abs=5e-4)
 

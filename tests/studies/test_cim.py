@@ -14,9 +14,9 @@ from discreet.coupled import CIM, LMCS, Coupling
 from discreet.data import IntegerDomain, Table, synthetic
 from discreet.errors import UsageError
 from discreet.studies import StudyReport, published, study
-from discreet.studies.cim import CHARGED, COSTS, EVEN, OURS, CIMStudy, QueryRun, measurements, standing
+from discreet.studies.cim import CHARGED, COSTS, EVEN, OURS, CIMStudy, QueryRun, measurements, over_threshold, standing
 from discreet.studies.cim_inputs import built_in, given, planted
-from discreet.studies.study import Measurements
+from discreet.studies.study import Measurements, Steps
 
 Judge = Callable[..., list[str]]
 QUICK = CIMStudy().settings(quick=True)
@@ -40,12 +40,14 @@ def report(survey: Table) -> StudyReport:
 
 
 def test_tables_and_charts(report: StudyReport, k: int) -> None:
-    _, errors, costs, _, couplings, thresholds, etas, printed, _ = report.tables.values()
+    _, errors, costs, _, couplings, thresholds, bounds, etas, printed, _ = report.tables.values()
     assert errors.columns == ["method", "standing", "ε = 0.1", "ε = 1"]
     assert errors.height == 1 + len(METHODS) + sum(standing(one) == "REFUTED" for one in METHODS)
     assert set(errors["standing"]) == {"", "PROVED", "REFUTED"}
     assert couplings["k"].to_list() == [k]
     assert thresholds.height == 2 * len(QUICK.thresholds)
+    assert bounds.height == 3 * len(QUICK.thresholds)
+    assert bounds.columns == ["statement", "input", "T", "α", "measured", "bound"]
     assert etas["η"].to_list() == list(QUICK.etas)
     assert printed.height == len(published("cim")["rows"])
     assert (costs["spent at least"] >= costs["claimed ε"]).all()
@@ -189,6 +191,23 @@ def test_published_values_are_compared_with_ours(judge: Judge) -> None:
     at_one = kept.filter(quantity="MSE of LM&GS", at="ε = 1", data="Adult")
     assert at_one.select("value", "here", "verdict").row(0) == (0.2293, 0.229, "holds")
     assert kept.filter(quantity="MSE of CIM", at="ε = 1", data="Adult")["verdict"].item() == "does not hold"
+
+
+def test_the_bounds_hold_where_the_estimate_is_nearer_than_the_threshold(judge: Judge) -> None:
+    """Where α is below T the proof of Lemma 5 stands; where it is far above, nearly every round is an update."""
+    table = synthetic.survey(households=60, seed=1)
+    run = QueryRun.of(given(table, seed=1), queries=60, seed=1)
+    _, said = over_threshold(run, QUICK.with_(thresholds=(0.0001, 0.9)), Steps())
+    lemma = said.filter(pl.col("statement").str.starts_with("Lemma 5"), update="printed")
+    assert lemma["α"].is_between(0, 1).all()
+    far, near = lemma.rows(named=True)
+    assert near["α"] < 0.9
+    assert near["measured"] <= near["bound"] < 1
+    assert far["measured"] > far["bound"]
+    corollary = said.filter(pl.col("statement").str.starts_with("Corollary"), update="printed")
+    assert (corollary["bound"] / lemma["bound"]).to_numpy() == pytest.approx(60)
+    assert judge("cim", "bounds", {"bounds": said.filter(pl.col("T") > 0.5, statement=near["statement"])}) == ["holds"]
+    assert judge("cim", "bounds", {"bounds": said.filter(statement=near["statement"])}) == ["does not hold"]
 
 
 def test_settings_are_those_of_the_thesis() -> None:

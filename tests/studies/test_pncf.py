@@ -56,10 +56,16 @@ def test_the_grid_has_every_method_with_the_published_figures_beneath(report: St
 def test_tests_choices_and_truncation_have_a_row_for_each_setting(report: StudyReport) -> None:
     tests = report.tables["Paired t-tests: how much lower the error is, and the gain at k = 20"]
     assert tests.height == 4 * 4
-    assert tests["published t"].drop_nulls().to_list() == [
+    assert tests["t told"].drop_nulls().to_list() == [
         26.5135, 11.6696, 25.8884, 10.5045, 22.7078, 11.1771, 17.0451, 10.9179,
     ]  # fmt: skip
     assert tests["df"].unique().to_list() == [1]
+    assert tests["df told"].drop_nulls().unique().to_list() == [9]
+    assert len(PNCFStudy().settings(quick=False).sizes) - 1 == 9, "a full run has the degrees of freedom of the thesis"
+    verdicts = report.verdicts
+    assert verdicts is not None
+    significant = verdicts.filter(pl.col("claim").str.starts_with("the gain of PNCF over DP"))
+    assert significant.select("measured", "verdict").rows() == [("needs values of k = 10", "not tested")]
     assert tests["p over users"].is_between(0, 1).all()
     mean = report.charts[0].data.filter(neighbors="item PCC").group_by("method").agg(pl.col("MAE").mean())
     lower = {row["method"]: row["MAE"] for row in mean.iter_rows(named=True)}
@@ -100,8 +106,10 @@ def test_errors_are_those_of_the_models(films: Interactions) -> None:
     assert len(asked.pairs) == (films.records_per_user > 1).sum()
     learned = asked.train.to_frame()
     assert not set(asked.pairs) & set(zip(learned["user_id"], learned["item_id"], strict=True))
-    methods = {"grid": LISTED["grid"][:1], "without noise": [], "proved": LISTED["proved"]}
-    settings = Settings(seeds=[5], sizes=[7], size=7, epsilon="1", budgets=[], sweep_size=7)
+    methods = {"grid": LISTED["grid"][:1], "without noise": [], "proved": LISTED["proved"], "readings": {}}
+    settings = Settings(
+        seeds=[5], sizes=[7], size=7, epsilon="1", budgets=[], sweep_size=7, printed_questions=9, steps_size=7, cases=9
+    )
     found = measure_grid(films, methods, settings, Steps()).means().filter(method="non-private", axis="user")
     error = found.filter(similarity="cosine")
     predicted = KNN(k=7, axis="user", similarity="cosine").fit(asked.train).predict(asked.pairs)["score"].to_numpy()

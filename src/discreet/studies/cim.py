@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.coupled import CIM, LMCS, Coupling, Workload, random_queries
+from discreet.coupled.published.bounds import published_error_bound, published_update_chance, published_updates
 from discreet.coupled.published.cim import cim_account
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads.workload import GRID
@@ -31,10 +32,13 @@ from discreet.privacy.release import Release
 from discreet.studies.cim_inputs import Input, built_in, given
 from discreet.studies.study import Measurements, Settings, Steps, Study, made, published, published_table
 
-__all__ = ["CHARGED", "EVEN", "OURS", "CIMStudy", "QueryRun", "measurements", "standing"]
+__all__ = ["CHARGED", "EVEN", "OURS", "CIMStudy", "QueryRun", "measurements", "over_threshold", "standing"]
 
 # Pairs of rows grow with the square; a sample shows what correlation finds.
 MOST_COMPARED = 2_000
+
+BETA = 0.05
+"""β of Theorem 5.5.1."""
 
 EVEN = "nothing asked"
 """An even histogram, which costs nothing."""
@@ -71,10 +75,12 @@ class CIMStudy(Study):
         runs = [QueryRun.of(source, queries=settings.queries, seed=seed) for source in sources]
         pairs, methods = list(zip(runs, plans, strict=True)), self.layout["methods"]
         setting = {source.name: f"{source.table!r}; {source.coupling!r}" for source in sources}
+        thresholds = [over_threshold(run, one, steps) for run, one in pairs]
         tables = {
             "errors": pl.concat([errors(run, methods, one, steps) for run, one in pairs]),
             "costs": pl.concat([costs(run, methods) for run in runs]),
-            "thresholds": pl.concat([over_threshold(run, one, steps) for run, one in pairs]),
+            "thresholds": pl.concat([measured for measured, _ in thresholds]),
+            "bounds": pl.concat([said for _, said in thresholds]),
             "etas": pl.concat([over_eta(run, one, steps) for run, one in pairs]),
             "couplings": couplings(sources, seed=seed),
         }
@@ -265,17 +271,35 @@ def costs(run: QueryRun, methods: list[Listed]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def over_threshold(run: QueryRun, settings: Settings, steps: Steps) -> pl.DataFrame:
-    """Figures 5.3 and 5.4: updates and error over T, at ε = 1."""
-    rows = []
+def over_threshold(run: QueryRun, settings: Settings, steps: Steps) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Figures 5.3 and 5.4: updates and error over T, at ε = 1; and the bounds of the thesis beside what is measured."""
+    rows, said = [], []
     for threshold in settings.thresholds:
         steps.done(f"{run.source.name}, T = {threshold:g}")
         for update in ("printed", "corrected"):
-            release = run.release(_cim(threshold=threshold, update=update))
-            updates = cim_account(release).updates
-            row = {"input": run.source.name, "T": threshold, "update": update, "updates": updates}
-            rows.append({**row, "MSE": run.error(release)})
-    return pl.DataFrame(rows)
+            method = made(_cim(threshold=threshold, update=update), {})
+            done = method.rounds(run.source.table, run.setting)
+            error = done.answers - run.truth
+            row = {"input": run.source.name, "T": threshold, "update": update, "updates": int(done.updated.sum())}
+            rows.append({**row, "MSE": float(np.square(error).mean())})
+            at: dict[str, float] = {
+                "threshold": threshold,
+                "alpha": float(np.abs(done.estimated - run.truth).max()),
+                "scale": float(method.scales(run.source.table, run.setting).max()),
+            }
+            queries, largest = len(run.workload), float(np.abs(error).max())
+            for statement, measured, bound in (
+                ("Lemma 5: share of updates", row["updates"] / queries, published_update_chance(**at)),
+                ("Corollary 2: updates", row["updates"], published_updates(queries, **at)),
+                (
+                    f"Theorem 5.5.1: largest error, β = {BETA:g}",
+                    largest,
+                    published_error_bound(queries, **at, beta=BETA),
+                ),
+            ):
+                place = {"statement": statement, "input": run.source.name, "update": update, "T": threshold}
+                said.append({**place, "α": at["alpha"], "measured": float(measured), "bound": bound})
+    return pl.DataFrame(rows), pl.DataFrame(said)
 
 
 def over_eta(run: QueryRun, settings: Settings, steps: Steps) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from discreet.neighbors.profiles import Axis
 from discreet.neighbors.selection import PNCF, CandidateLists, NaiveExponential, Nearest, SelectionStrategy
 from discreet.neighbors.similarity import Similarity
 
-__all__ = ["AXES", "UNIFORM", "Question", "choices", "question", "truncation"]
+__all__ = ["AXES", "UNIFORM", "Question", "choices", "codes_of", "pools_of", "question", "spaced", "truncation"]
 
 AXES: tuple[Axis, ...] = ("item", "user")
 UNIFORM = "uniform, no noise"
@@ -44,6 +44,12 @@ class Question:
     actual: NDArray[np.float64]
     user: NDArray[np.int32]
     unanswerable: int
+
+    def some(self, most: int) -> Question:
+        """The same split with at most so many of its ratings asked for, evenly spaced."""
+        places = spaced(len(self.pairs), most)
+        pairs = [self.pairs[place] for place in places.tolist()]
+        return replace(self, pairs=pairs, actual=self.actual[places], user=self.user[places])
 
     def errors(self, model: Recommender) -> NDArray[np.float64]:
         """Absolute error of each answer."""
@@ -123,17 +129,21 @@ def truncation(asked: Question, *, axis: Axis, similarity: str, k: int) -> tuple
 
 def _lists(asked: Question, *, axis: Axis, similarity: str, form: Form, k: int) -> CandidateLists:
     """The candidates of every held-out rating that has more than k of them."""
-    train = asked.train
-    user = train.users.encode([who for who, _ in asked.pairs])
-    item = train.items.encode([what for _, what in asked.pairs])
-    pools = _pools(train, user, item, PairTable(train, axis=axis, similarity=Similarity(similarity), form=form))  # type: ignore[arg-type]
+    table = PairTable(asked.train, axis=axis, similarity=Similarity(similarity), form=form)  # type: ignore[arg-type]
+    pools = pools_of(asked.train, *codes_of(asked), table)
     sizes = np.diff(pools.starts)
     pools = pools.only(np.repeat(sizes > k, sizes))
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > k])])
     return CandidateLists(pools.similarity, starts, pools.sensitivity)
 
 
-def _pools(train: Interactions, user: NDArray[np.int32], item: NDArray[np.int32], table: PairTable) -> Pools:
+def codes_of(asked: Question) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Users and items of the held-out ratings, as codes of what models learn from."""
+    users, items = zip(*asked.pairs, strict=True)
+    return asked.train.users.encode(list(users)), asked.train.items.encode(list(items))
+
+
+def pools_of(train: Interactions, user: NDArray[np.int32], item: NDArray[np.int32], table: PairTable) -> Pools:
     """Who may speak about each pair: items that the user rated, or users who rated the item, with a similarity."""
     source, which, target = (train.csr, user, item) if table.axis == "item" else (train.csc, item, user)
     begin, size = source.indptr[which].astype(np.int64), np.diff(source.indptr).astype(np.int64)[which]
@@ -141,3 +151,14 @@ def _pools(train: Interactions, user: NDArray[np.int32], item: NDArray[np.int32]
     other = source.indices[cells]
     alike, sensitivity = table.at(np.repeat(target, size), other)
     return Pools(starts, other, alike, sensitivity, source.data[cells].astype(np.float64)).only(alike != 0)
+
+
+def spaced(size: int, most: int) -> NDArray[np.int64]:
+    """Places of at most so many, evenly spaced.
+
+    Examples
+    --------
+    >>> spaced(10, 3), spaced(2, 3)
+    (array([0, 4, 9]), array([0, 1]))
+    """
+    return np.linspace(0, size - 1, min(size, most)).astype(np.int64)

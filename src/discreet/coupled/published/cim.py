@@ -32,6 +32,7 @@ from discreet.privacy.release import Release
 __all__ = [
     "CIM",
     "CIMAccount",
+    "CIMRounds",
     "Update",
     "cim_account",
     "corrected_update",
@@ -150,31 +151,30 @@ class CIM(QueryMethod):
         expected = {"epsilon_per_round": each, "published_most_updates": self.most_updates(n_cells)}
         return public.plan(self.name, claimed, own + BROKEN, expected=expected, standing=Standing.REFUTED)
 
+    def rounds(self, table: Table, setting: QuerySetting) -> CIMRounds:
+        """Every round of one run. **Not** for publication: what the estimate answers in secret is among it."""
+        workload, n_rows = setting.workload, setting.n_rows
+        # The same draw decides and is shown, as in Algorithm 6.
+        noisy = workload.true_answers(table) / (GRID * n_rows) + laplace(self.scales(table, setting))
+        return self._iterated(workload, noisy, CoupledCells.of(table, setting.coupling))
+
     def _draw(self, data: Table, plan: Plan) -> Parts:
         setting: QuerySetting = plan.public
         workload, n_rows = setting.workload, setting.n_rows
-        cells = CoupledCells.of(data, setting.coupling)
-        # The same draw decides and is shown, as in Algorithm 6.
-        noisy = workload.true_answers(data) / (GRID * n_rows) + laplace(self.scales(data, setting))
-        answers, updated, estimate = self._iterated(workload, noisy, cells)
-        account = self.account(workload.n_cells, rounds=len(workload), updates=int(updated.sum()))
+        run = self.rounds(data, setting)
+        account = self.account(workload.n_cells, rounds=len(workload), updates=int(run.updated.sum()))
         return answer_parts(
             setting,
-            answers * n_rows,
-            source=np.where(updated, "measured", "estimate").tolist(),
-            histogram=estimate * n_rows,
+            run.answers * n_rows,
+            source=np.where(run.updated, "measured", "estimate").tolist(),
+            histogram=run.estimate * n_rows,
             account=pl.DataFrame([account.facts()]),
         )
 
-    def _iterated(
-        self, workload: Workload, noisy: NDArray[np.float64], cells: CoupledCells
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-        """Answers, which of them were updates, and the last estimate: all in shares of the rows.
-
-        The estimate answers as many queries at once as it has lately answered without a change.
-        """
+    def _iterated(self, workload: Workload, noisy: NDArray[np.float64], cells: CoupledCells) -> CIMRounds:
+        """The estimate answers as many queries at once as it has lately answered without a change."""
         estimate = np.full(workload.n_cells, 1 / workload.n_cells)  # x₀
-        answers, updated = noisy.copy(), np.zeros(len(workload), dtype=bool)
+        answers, estimated, updated = noisy.copy(), np.empty(len(workload)), np.zeros(len(workload), dtype=bool)
         query, ahead = 0, 1
         while query < len(workload):
             known = _known(workload, query, ahead, estimate)
@@ -182,6 +182,7 @@ class CIM(QueryMethod):
             far = np.flatnonzero(np.abs(distance) > float(self.threshold))
             lazy = int(far[0]) if far.size else known.size
             answers[query : query + lazy] = known[:lazy]
+            estimated[query : query + known.size] = known  # those behind the first that is far off are overwritten
             query, ahead = query + lazy, min(2 * ahead, MOST_AHEAD)
             if far.size:
                 updated[query] = True
@@ -189,7 +190,7 @@ class CIM(QueryMethod):
                     estimate, cells, workload.weights(query) / GRID, known[lazy], distance[lazy] > 0
                 )
                 query, ahead = query + 1, 1
-        return answers, updated, estimate
+        return CIMRounds(answers, updated, estimated, estimate)
 
     def _updated(
         self,
@@ -278,6 +279,18 @@ def corrected_update(
     """
     changed = histogram * np.exp(-step * (weights if too_large else 1 - weights))
     return changed / changed.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class CIMRounds:
+    """What happened in a run, in shares of the rows: answers, which of them were updates, what the estimate of that
+    round answers, shown or not, and the last estimate.
+    """
+
+    answers: NDArray[np.float64]
+    updated: NDArray[np.bool_]
+    estimated: NDArray[np.float64]
+    estimate: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
