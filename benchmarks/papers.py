@@ -147,12 +147,14 @@ def run(task: Task, out: Path, quick: bool, minutes: float) -> dict[str, object]
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         return {**row, "why": lines[-1] if lines else f"exit code {done.returncode}"}
+    from discreet.studies.claims import kind_of
     from discreet.studies.report import VERDICTS
 
     report = json.loads(done.stdout)
     verdicts: dict[str, int] = {}
     for verdict in report["tables"].get(VERDICTS, []):
-        verdicts[verdict["verdict"]] = verdicts.get(verdict["verdict"], 0) + 1
+        kind = kind_of(verdict["verdict"])
+        verdicts[kind] = verdicts.get(kind, 0) + 1
     return {**row, "verdicts": verdicts}
 
 

@@ -178,7 +178,7 @@ def test_verdicts_on_both_sides(judge: Judge) -> None:
     assert told(won, "coupled", "groups") == ["holds", "holds"]
     assert told(won, "asks") == ["does not hold"]
     assert told(found(1.0, 2.0, errors=3.0), "asks") == ["holds"]
-    assert set(told(won, "values")) == {"not tested"}, "no input stands for a dataset of the thesis"
+    assert set(told(won, "values")) == {"not judged here"}, "no input stands for a dataset of the thesis"
     assert told(won, "noise", "noise of one") == ["does not hold"] * 2
 
 

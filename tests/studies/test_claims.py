@@ -10,7 +10,17 @@ import polars as pl
 import pytest
 
 from discreet.studies import STUDIES, published, study_named
-from discreet.studies.claims import COMPARED, DOES_NOT_HOLD, HOLDS, NOT_TESTED, SERIES, TAKES, chosen, verdicts
+from discreet.studies.claims import (
+    COMPARED,
+    DOES_NOT_HOLD,
+    HOLDS,
+    NOT_JUDGED,
+    SERIES,
+    TAKES,
+    chosen,
+    kind_of,
+    verdicts,
+)
 from discreet.studies.layout import charts_of, tables_of
 from discreet.studies.study import Steps, summarized
 
@@ -28,7 +38,8 @@ def one(holds: dict[str, Any], *, tables: dict[str, pl.DataFrame] | None = None,
     given = {"claim": "c", "where": "w", "table": "errors", "holds": holds, **claim}
     labels = claim.pop("labels", {})
     given.pop("labels", None)
-    return verdicts([given], tables or {"errors": ERRORS}, labels=labels)["verdict"].to_list()
+    told = verdicts([given], tables or {"errors": ERRORS}, labels=labels)["verdict"]
+    return [kind_of(verdict) for verdict in told]
 
 
 def mae(model: str | list[str], **more: Any) -> dict[str, Any]:
@@ -84,7 +95,7 @@ def test_comparisons(op: str, left: float, right: float, tolerance: float, holds
 def test_series(op: str, values: list[float], tolerance: float, holds: bool | None) -> None:
     table = pl.DataFrame({"k": range(len(values)), "mae": values})
     found = one({"left": {"value": "mae", "along": "k"}, "op": op, "tolerance": tolerance}, tables={"errors": table})
-    assert found == [NOT_TESTED if holds is None else HOLDS if holds else DOES_NOT_HOLD]
+    assert found == [NOT_JUDGED if holds is None else HOLDS if holds else DOES_NOT_HOLD]
 
 
 @pytest.mark.parametrize(
@@ -123,18 +134,17 @@ def test_sides_can_be_computed() -> None:
     assert one({"left": ratio, "op": "=", "right": 2.2, "tolerance": 1e-9}) == [HOLDS]
 
 
-def test_what_was_not_run_is_not_tested() -> None:
+def test_what_was_not_run_is_not_judged() -> None:
     missing = {"left": {"value": "mae", "where": {"k": 40}, "take": "min"}, "op": "<", "right": 1}
-    assert one(missing) == [NOT_TESTED]
-    assert one(missing, table="other") == [NOT_TESTED]
-    assert one({"left": {"value": "rmse", "take": "min"}, "op": "<", "right": 1}) == [NOT_TESTED]
+    assert one(missing) == [NOT_JUDGED]
+    assert one(missing, table="other") == [NOT_JUDGED]
+    assert one({"left": {"value": "rmse", "take": "min"}, "op": "<", "right": 1}) == [NOT_JUDGED]
     nothing = {"left": {"value": "mae", "where": {"reading": "s", "model": "a", "k": 20}}, "op": "<", "right": 1}
-    assert one(nothing) == [NOT_TESTED]
-    assert one({"left": 1, "op": "<", "right": 2}, on={"T": 20}, labels={"T": 8}) == [NOT_TESTED]
+    assert one(nothing) == [NOT_JUDGED]
+    assert one({"left": 1, "op": "<", "right": 2}, on={"T": 20}, labels={"T": 8}) == [NOT_JUDGED]
     assert one({"left": 1, "op": "<", "right": 2}, on={"T": 20}, labels={"T": 20}) == [HOLDS]
-    assert verdicts([{"claim": "c", "where": "w", "untested": "no data"}], {}, labels={})["verdict"].to_list() == [
-        NOT_TESTED
-    ]
+    (told,) = verdicts([{"claim": "c", "where": "w", "untested": "no data"}], {}, labels={})["verdict"]
+    assert told == f"{NOT_JUDGED}: no data"
 
 
 def test_all_and_any() -> None:
@@ -147,8 +157,8 @@ def test_all_and_any() -> None:
     for parts, all_of, any_of in (
         ([true, true], HOLDS, HOLDS),
         ([true, false], DOES_NOT_HOLD, HOLDS),
-        ([true, open_], NOT_TESTED, HOLDS),
-        ([false, open_], DOES_NOT_HOLD, NOT_TESTED),
+        ([true, open_], NOT_JUDGED, HOLDS),
+        ([false, open_], DOES_NOT_HOLD, NOT_JUDGED),
     ):
         assert one({"all": parts}, tables=tables) == [all_of]
         assert one({"any": parts}, tables=tables) == [any_of]
@@ -240,7 +250,7 @@ def test_every_claim_can_be_read(name: str) -> None:
     claims = published(name)["claims"]
     keys = [claim["key"] for claim in claims]
     assert len(set(keys)) == len(keys)
-    known = {"key", "claim", "where", "published", "table", "rows", "each", "on", "holds", "untested"}
+    known = {"key", "claim", "where", "published", "table", "rows", "each", "on", "anywhere", "holds", "untested"}
     for claim in claims:
         assert set(claim) <= known, claim
         assert ("holds" in claim) != ("untested" in claim), claim

@@ -268,7 +268,7 @@ def test_other_verdicts(judge: Judge) -> None:
     plain = found_in(made_up(recall=recall))
     assert judge("frontier", "catalog", plain) == ["does not hold"]
     assert judge("frontier", "features", plain) == ["does not hold"]
-    assert judge("frontier", "ratings", plain) == ["not tested"]
+    assert judge("frontier", "ratings", plain) == ["not judged here"]
     assert judge("frontier", "unit", plain) == ["does not hold"]
     better = found_in(made_up(recall=recall, **{FEATURED: 1.2, "PrivateItemKNN, one rating": 1.1}))
     assert judge("frontier", "features", better) == ["holds"]
@@ -289,7 +289,7 @@ def test_targets_are_judged_on_movielens_1m_alone(judge: Judge) -> None:
     steeper = made_up(recall=recall)
     rows: list[Row] = [(RATINGS, "user", e, 1.0, "rmse", value) for e, value in ((1.0, 0.95), (4.0, 0.91), (8.0, 0.9))]
     rated = found_in(steeper, summarized(rows, KEYS))
-    assert set(targets(rated, "target", judge, million=False).values()) == {"not tested"}
+    assert set(targets(rated, "target", judge, million=False).values()) == {"not judged here"}
     found = targets(rated, "target", judge)
     assert len(found) == 9
     for metric in (RECALL, "RMSE"):
@@ -302,8 +302,8 @@ def test_targets_are_judged_on_movielens_1m_alone(judge: Judge) -> None:
 def test_targets_that_ask_for_features_are_not_tested_without_them(line: pl.DataFrame, judge: Judge) -> None:
     bare = found_in(line.filter(pl.col("model") != FEATURED))
     found = targets(bare, "target", judge)
-    assert {found[key] for key in found if key.endswith("features")} == {"not tested"}
-    assert {found[key] for key in found if "RMSE" in key} == {"not tested"}
+    assert {found[key] for key in found if key.endswith("features")} == {"not judged here"}
+    assert {found[key] for key in found if "RMSE" in key} == {"not judged here"}
 
 
 def test_published_points_have_their_sources(line: pl.DataFrame) -> None:

@@ -230,7 +230,7 @@ def test_verdicts_on_the_grid_follow_the_errors(judge: Judge) -> None:
     assert judge("pncf", "between", grid(bad)) == ["does not hold"]
     assert judge("pncf", "naive", grid(bad)) == ["does not hold"]
     assert judge("pncf", "proved DP", grid(good | {PRIVATE: [0.6, 0.91]})) == ["does not hold"]
-    assert judge("pncf", "uniform", grid(good)) == ["not tested"]
+    assert judge("pncf", "uniform", grid(good)) == ["not judged here"]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_verdicts_on_the_grid_follow_the_errors(judge: Judge) -> None:
     [
         ({0.1: 1.0, 0.4: 0.8, 0.7: 0.75, 1.0: 0.74}, "holds", "holds"),
         ({0.1: 1.0, 0.4: 0.95, 0.7: 0.9, 1.0: 0.74}, "does not hold", "does not hold"),
-        ({0.1: 1.0, 1.0: 0.74}, "not tested", "not tested"),
+        ({0.1: 1.0, 1.0: 0.74}, "not judged here", "not judged here"),
     ],
 )
 def test_verdicts_on_the_sweep_need_its_points(

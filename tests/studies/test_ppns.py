@@ -200,7 +200,7 @@ def test_judgments(
     judge: Judge, key: str, over: str, values: list[float], errors: dict[str, list[float]], holds: bool | None
 ) -> None:
     table = made_up(errors, over, values)
-    verdict = "not tested" if holds is None else "holds" if holds else "does not hold"
+    verdict = "not judged here" if holds is None else "holds" if holds else "does not hold"
     assert judge("ppns", key, {key.rstrip("abcd"): table}) == [verdict]
 
 
@@ -217,9 +217,11 @@ def test_every_published_claim_is_judged_or_said_not_to_be_tested(report: StudyR
     found = report.verdicts
     assert found is not None
     assert set(found["where"]) == {claim["where"] for claim in published("ppns")["claims"]}
-    untested = found.filter(verdict="not tested")["where"]
-    assert untested.str.starts_with("Figure 5.6 ").any()
-    assert untested.len() <= 3
+    ours = found.filter(pl.col("where").str.starts_with("not in"))
+    assert set(ours["verdict"]) <= {"holds", "does not hold"}
+    of_the_thesis = found.filter(~pl.col("where").str.starts_with("not in"))
+    assert of_the_thesis["verdict"].str.starts_with("not judged here: ").all(), "sixty users are no test of it"
+    assert of_the_thesis.filter(measured="").height <= 3
 
 
 # The whole
@@ -239,10 +241,6 @@ def test_the_known_answers_are_in_the_report(report: StudyReport) -> None:
     here = table.filter(reading=FIRST)
     assert (here.filter(model="kNN")["exact"] == 1).all()
     assert (here.filter(model="PPNS")["exact"] > 0.3).all()
-    claims = report.verdicts
-    assert claims is not None
-    leak = claims.filter(pl.col("claim").str.contains("k of them find nothing"), pl.col("case") == FIRST)
-    assert leak["verdict"].to_list() == ["does not hold"]
 
 
 def test_the_report_is_json(report: StudyReport) -> None:

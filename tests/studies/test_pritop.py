@@ -150,7 +150,7 @@ def test_claims_fail_where_the_numbers_do(judge: Judge) -> None:
 
 
 def test_a_budget_that_was_not_run_is_not_tested(judge: Judge) -> None:
-    assert judge("pritop", "half", found({1.0: 0.5}, [0.3, 0.35])) == ["not tested", "not tested"]
+    assert judge("pritop", "half", found({1.0: 0.5}, [0.3, 0.35])) == ["not judged here", "not judged here"]
 
 
 # Wrong use

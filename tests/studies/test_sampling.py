@@ -78,7 +78,8 @@ def test_every_claim_is_judged(report: StudyReport) -> None:
     assert table is not None
     assert set(table["claim"]) == {claim["claim"] for claim in published("sampling")["claims"]}
     about_the_paper = table.filter(~pl.col("where").str.starts_with("not in the paper"))
-    assert set(about_the_paper["verdict"]) <= {"holds", "does not hold"}
+    assert about_the_paper["verdict"].str.contains("needs a full run, this one is quick").all()
+    assert about_the_paper["measured"].str.len_chars().min() > 0, "what was measured is shown all the same"
 
 
 def test_progress_runs_from_nothing_to_all(report: StudyReport, told: list[float]) -> None:
@@ -239,7 +240,7 @@ def test_ours_against_the_paper(judge: Judge) -> None:
     assert judge("sampling", "ours pure squared error", found()) == ["holds", "holds"]
     assert judge("sampling", "ours pure D(orig‖rel)", found()) == ["does not hold", "does not hold"]
     assert judge("sampling", "ours pure top", found()) == ["holds", "holds"]
-    assert judge("sampling", "ours with δ top", found()) == ["not tested", "not tested"]
+    assert judge("sampling", "ours with δ top", found()) == ["not judged here", "not judged here"]
     assert judge("sampling", "zeros", found()) == [
         "holds",
         "holds",
@@ -249,7 +250,7 @@ def test_ours_against_the_paper(judge: Judge) -> None:
         "holds",
         "holds",
     ]
-    assert judge("sampling", "popularity", found()) == judge("sampling", "weekly", found()) == ["not tested"]
+    assert judge("sampling", "popularity", found()) == judge("sampling", "weekly", found()) == ["not judged here"]
 
 
 def test_ids_in_order_of_popularity_help_the_fourier_transform() -> None:

@@ -87,7 +87,7 @@ def made_up(
         known = {"epsilon": float(epsilon), "utility": utility, "difference": 1 - utility, "utility_sd": 0.0}
         rows.append(known | {"drawn": risk(utility)} | risks)
     table = pl.DataFrame(rows)
-    setting = {"Δf": more.get("sensitivity", 0.5), "T": more.get("T", 20), "φ_m": 10}
+    setting = {"Δf": more.get("sensitivity", 0.5), "T": more.get("T", 20), "φ_m": 10, "Δr": 5}
     return measurements(table, table, {"another": table}, setting, chance=0.2)
 
 
@@ -113,9 +113,9 @@ def test_claims_fail_where_the_numbers_do(judge: Judge) -> None:
 
 
 def test_claims_about_other_settings_are_not_tested(judge: Judge) -> None:
-    assert judge("slope-one", "seventy", made_up(lambda u: u**9, most=0.5)) == ["not tested"]
+    assert judge("slope-one", "seventy", made_up(lambda u: u**9, most=0.5)) == ["not judged here"]
     quick = made_up(lambda u: u**9, T=8)
-    assert judge("slope-one", "scale", quick) == judge("slope-one", "seventy", quick) == ["not tested"]
+    assert judge("slope-one", "scale", quick) == judge("slope-one", "seventy", quick) == ["not judged here"]
 
 
 def test_between_the_points_of_a_curve() -> None:

@@ -35,7 +35,9 @@ def study(
         Path | None, typer.Option("--out", metavar="FOLDER", help="Keep the report: page, tables, charts.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Draws splits and samples.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few settings, on a part of large data: under a minute.")
+    ] = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,7 +85,7 @@ def _say(report: StudyReport) -> None:
     from discreet.reports import numeric, readable, words
     from discreet.studies.report import VERDICTS
 
-    answer_text(f"{report.title}\n{report.source}\n")
+    answer_text(f"{textwrap.fill(report.headline, WIDTH)}\n\n{report.title}\n{report.source}\n")
     for name, value in report.setting.items():
         answer_text(textwrap.fill(f"{name}: {words(value)}", WIDTH, subsequent_indent="  "))
     answer_text("")

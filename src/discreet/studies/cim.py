@@ -84,7 +84,8 @@ class CIMStudy(Study):
             "etas": pl.concat([over_eta(run, one, steps) for run, one in pairs]),
             "couplings": couplings(sources, seed=seed),
         }
-        return measurements(setting, tables, methods, {source.like: source.name for source in sources if source.like})
+        like = {source.like: source.name for source in sources if source.like}
+        return measurements(setting | {"queries": settings.queries}, tables, methods, like)
 
 
 def measurements(
@@ -106,7 +107,7 @@ def measurements(
         "k·L/n of the thesis, Adult": k * queries / rows,
         "k/n of the thesis, Adult": k / rows,
     }
-    return Measurements(setting, tables | more, figures, labels={"queries": queries})
+    return Measurements(setting, tables | more, figures)
 
 
 def _common(values: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:

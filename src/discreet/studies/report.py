@@ -11,9 +11,9 @@ import polars as pl
 
 from discreet.errors import UsageError
 from discreet.reports import Chart, Page, ReportFolder, file_name, json_text, numeric, plain, readable, svg, words
-from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_TESTED
+from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_JUDGED, ROUNDING, kind_of
 
-__all__ = ["REPORT", "VERDICTS", "Progress", "StudyReport"]
+__all__ = ["NOT_RUN", "REPORT", "VERDICTS", "Progress", "StudyReport"]
 
 Progress = Callable[[float, str], None]
 """Told the share that is done, from 0 to 1, and what is being done."""
@@ -25,8 +25,8 @@ def _files(record: Any) -> list[str]:
     return ["report.html", "tables/", "charts/", *tables, *(f"charts/{name}.svg" for name in record["charts"])]
 
 
-VERDICTS = "Verdicts"
-_COUNTED = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_TESTED: "not tested"}
+VERDICTS, NOT_RUN = "Verdicts", "Not run"
+_COUNTED = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_JUDGED: "not judged here"}
 REPORT = ReportFolder("report", "report.json", _files)
 
 
@@ -48,6 +48,8 @@ class StudyReport:
         Charts, in order.
     notes
         What to know when reading the numbers.
+    quick, sample
+        Whether this is a quick run, and on what part of the data.
 
     Examples
     --------
@@ -64,6 +66,8 @@ class StudyReport:
     tables: dict[str, pl.DataFrame]
     charts: tuple[Chart, ...]
     notes: tuple[str, ...] = ()
+    quick: bool = False
+    sample: str = ""
 
     def __post_init__(self) -> None:
         for names in ([chart.name for chart in self.charts], [file_name(heading) for heading in self.tables]):
@@ -76,17 +80,31 @@ class StudyReport:
         return self.tables.get(VERDICTS)
 
     @property
+    def headline(self) -> str:
+        """The first line: whether this is a quick run, and on how much of the data."""
+        if not self.quick:
+            return "Full run."
+        part = f"on {self.sample}" if self.sample else "on all of the data"
+        return f"Quick run (--quick): few settings, {part}. What papers claim is judged in full runs."
+
+    @property
     def summary(self) -> str:
-        """How many claims hold, in one sentence."""
+        """How many claims hold, in one sentence, and how numbers are compared."""
         if self.verdicts is None:
             return "No claims were published for this experiment."
-        counts = dict(self.verdicts["verdict"].value_counts().iter_rows())
-        said = ", ".join(f"{counts.get(name, 0)} {words}" for name, words in _COUNTED.items())
-        return f"Verdicts on {self.verdicts['claim'].n_unique()} claims, one for each case: {said}."
+        kinds = [kind_of(verdict) for verdict in self.verdicts["verdict"]]
+        said = ", ".join(f"{kinds.count(name)} {words}" for name, words in _COUNTED.items())
+        return (
+            f"Verdicts on {self.verdicts['claim'].n_unique()} claims, one for each case: {said}. "
+            f"Numbers that differ by less than {ROUNDING:g} of the larger one count as equal; "
+            "other tolerances and thresholds are in the conditions."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it; what is not a number is null."""
         return {
+            "run": self.headline,
+            "quick": self.quick,
             "study": self.name,
             "title": self.title,
             "source": self.source,
@@ -114,10 +132,11 @@ class StudyReport:
         return REPORT.save(folder, contents, overwrite=overwrite)
 
     def _page(self, pictures: Mapping[str, str]) -> Page:
-        page = Page(self.title, self.source)
+        page = Page(f"Quick run (--quick): {self.title}" if self.quick else self.title, self.source)
+        page.verdict(self.headline, bad=self.quick)
         page.text(self.summary)
         for heading, table in self.tables.items():
-            if heading != VERDICTS and pictures:
+            if heading not in (VERDICTS, NOT_RUN) and pictures:
                 page.heading("Charts")
                 for picture in pictures.values():
                     page.picture(picture)

@@ -72,6 +72,7 @@ class SlopeOneStudy(Study):
             steps.done(one["name"])
         described = {
             "φ_m": settings.overlap,
+            "Δr": float(_reach(records)),
             "Δf": sensitivity(records, settings),
             "T": settings.least,
             "lists of": TOP,
@@ -94,10 +95,18 @@ def prepared(data: Interactions, settings: Settings) -> Interactions:
 
 def sensitivity(data: Interactions, settings: Settings) -> float:
     """Δf of Theorem 3.1; Δr is the highest rating, as in the paper, or the width of the scale if that is more."""
-    scale = stepped(data.scale)
-    reach = max(Fraction(scale.high), scale.width)
-    options = {"least_ratings": settings.least, "minimum_overlap": settings.overlap, "rating_range": reach}
+    options = {
+        "least_ratings": settings.least,
+        "minimum_overlap": settings.overlap,
+        "rating_range": _reach(data),
+    }
     return float(create("published-slope-one", epsilon=1, **options).sensitivity())
+
+
+def _reach(data: Interactions) -> Fraction:
+    """Δr."""
+    scale = stepped(data.scale)
+    return max(Fraction(scale.high), scale.width)
 
 
 def curve_of(

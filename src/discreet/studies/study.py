@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import polars as pl
 
 from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.models.registry import create
-from discreet.studies.claims import labeled, verdicts
+from discreet.studies.claims import claims_of, labeled, verdicts
 from discreet.studies.layout import charts_of, tables_of
-from discreet.studies.report import VERDICTS, Progress, StudyReport
+from discreet.studies.quick import Most, reduced
+from discreet.studies.report import NOT_RUN, VERDICTS, Progress, StudyReport
 
 __all__ = [
     "Measurements", "Settings", "Steps", "Study", "StudyData", "made", "one_rating_each", "published",
@@ -29,6 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 StudyData = Interactions | TagAssignments | Table
+Found = TypeVar("Found")
 
 
 class Settings(SimpleNamespace):
@@ -59,13 +62,21 @@ class Measurements:
     figures
         Single numbers by name; None for what was not measured. They are also the table ``figures``.
     labels
-        Values that headings, titles and claims refer to: ``{k}`` in a text, ``"$k"`` in a condition.
+        Values that headings, titles and claims refer to: ``{k}`` in a text, ``"$k"`` in a condition. What
+        the setting says is there, too, under its names.
+    quick, sample
+        Whether this is a quick run, and on what part of the data.
+    not_run
+        What could not run, with the reason.
     """
 
     setting: dict[str, Any]
     tables: dict[str, pl.DataFrame]
     figures: Mapping[str, float | None] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
+    quick: bool = False
+    sample: str = ""
+    not_run: tuple[tuple[str, str], ...] = ()
 
     def all_tables(self) -> dict[str, pl.DataFrame]:
         """The tables, with the single figures as one more."""
@@ -75,14 +86,37 @@ class Measurements:
 
 
 class Steps:
-    """Progress by the number of steps that are done."""
+    """Progress by the number of steps that are done, and what could not be done.
+
+    Examples
+    --------
+    >>> steps = Steps()
+    >>> steps.attempt("ours", lambda: 3), steps.attempt("theirs", lambda: create("nobody"))
+    (3, None)
+    >>> steps.not_run[0][0]
+    'theirs'
+    """
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.progress, self.total, self.finished = progress, 1, 0
+        self.not_run: list[tuple[str, str]] = []
 
     def expect(self, total: int) -> None:
         """Say how many steps there will be."""
         self.total = max(1, total)
+
+    def attempt(self, what: str, work: Callable[[], Found]) -> Found | None:
+        """What ``work`` returns; None if it cannot be done on these data, and the report has a row that says why."""
+        try:
+            return work()
+        except (DiscreetError, MemoryError, np.linalg.LinAlgError) as error:
+            self.skipped(what, str(error) or type(error).__name__)
+            return None
+
+    def skipped(self, what: str, why: str) -> None:
+        """Remember what was not run and why, once."""
+        if (what, why) not in self.not_run:
+            self.not_run.append((what, why))
 
     def done(self, what: str) -> None:
         """One more step is done."""
@@ -100,6 +134,8 @@ class Study(ABC):
 
     name: ClassVar[str]
     data_kind: ClassVar[type] = Interactions
+    quick_most: ClassVar[Most] = Most()
+    """The most that a quick run takes of the data."""
 
     @abstractmethod
     def measure(self, data: Any, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
@@ -132,30 +168,50 @@ class Study(ABC):
         progress: Progress | None = None,
     ) -> StudyReport:
         """Run the experiment, judge the claims and make the report."""
+        builtin = data is None
         if data is None:
             data = self.builtin(quick=quick)
         elif not isinstance(data, self.data_kind):
             raise UsageError(f"the study {self.name} runs on {self.data_kind.__name__}, not on {type(data).__name__}.")
-        settings = self.settings(quick=quick)
-        found = self.measure(data, settings, seed=seed, steps=Steps(progress))
-        setting = _described(data) | vars(settings) | {"seed": seed} | found.setting
-        return self.report(replace(found, setting=setting))
+        whole, sample = _described(data), ""
+        if quick and data is not None:
+            data, sample = reduced(data, self.quick_most, seed=seed)
+        settings, steps = self.settings(quick=quick), Steps(progress)
+        found = self.measure(data, settings, seed=seed, steps=steps)
+        setting = whole | _described(data) | vars(settings) | {"seed": seed} | found.setting
+        if sample:
+            setting["part of the data"] = sample
+        return self.report(
+            replace(
+                found,
+                setting=setting,
+                labels={"built-in": builtin} | found.labels,
+                quick=quick,
+                sample=sample,
+                not_run=tuple(steps.not_run),
+            ),
+        )
 
     def report(self, found: Measurements) -> StudyReport:
         """The report on what was measured."""
         kept, layout, tables = published(self.name), self.layout, found.all_tables()
         if "published" not in tables and "rows" in kept:
             tables["published"] = published_table(self.name)
-        judged = verdicts(kept.get("claims", []), tables, labels=found.labels)
+        labels = found.setting | {"quick": found.quick} | found.labels
+        judged = verdicts(claims_of(kept), tables, labels=labels)
         shown = {VERDICTS: judged} if judged.height else {}
+        if found.not_run:
+            shown[NOT_RUN] = pl.DataFrame(found.not_run, schema=["method", "why"], orient="row")
         return StudyReport(
             name=self.name,
             title=layout["title"],
             source=kept["source"],
             setting=found.setting,
-            tables=shown | tables_of(layout["tables"], tables, found.labels),
-            charts=charts_of(layout["charts"], tables, found.labels),
-            notes=tuple(note.format_map(found.labels) for note in layout.get("notes", ())),
+            tables=shown | tables_of(layout["tables"], tables, labels),
+            charts=charts_of(layout["charts"], tables, labels),
+            notes=tuple(note.format_map(labels) for note in layout.get("notes", ())),
+            quick=found.quick,
+            sample=found.sample,
         )
 
 

@@ -84,7 +84,7 @@ class SubsetsStudy(Study):
         steps.done("what one entry shows")
         gap = float(np.mean([row[K - 1] - row[K] for row in rows]))
         setting = {
-            "users": len(rows),
+            "users asked": len(rows),
             "items left to a user": round(float(np.mean([row.size for row in rows]))),
             "mean gap between ranks 10 and 11": round(gap, 4),
             "users with equal ranks 10 and 11": tied,
