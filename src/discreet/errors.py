@@ -20,6 +20,7 @@ __all__ = [
     "PrivacyError",
     "ReleaseError",
     "Remedy",
+    "UnknownItemsWarning",
     "UsageError",
 ]
 
@@ -163,6 +164,10 @@ class DiscreetWarning(UserWarning):
 
 class DuplicatesWarning(DiscreetWarning):
     """Rows of a file were merged or left out because they repeat others. For the owner of the records only."""
+
+
+class UnknownItemsWarning(DiscreetWarning):
+    """Items of a history that a model does not know were ignored."""
 
 
 def _short(value: object, limit: int = 60) -> str:

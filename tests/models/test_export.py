@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import discreet as dc
-from discreet.errors import UsageError
+from discreet.errors import UnknownItemsWarning, UsageError
 from discreet.models import export
 
 READERS = {".parquet": pl.read_parquet, ".arrow": pl.read_ipc, ".csv": pl.read_csv}
@@ -39,6 +39,13 @@ def test_everybody_gets_what_they_get_alone(
     assert told == sorted(told)
     assert told[-1] == 1
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_nobody_is_a_neighbor_of_oneself(films: dc.Interactions, tmp_path: Path) -> None:
+    """Published models know whose history they look at; lists for everybody must tell them, too."""
+    model = dc.neighbors.KNN(k=5, axis="user").fit(films)
+    lists = pl.read_parquet(model.recommend_all(tmp_path / "lists.parquet", n=4))
+    assert_frame_equal(lists, model.recommend(films.users.ids(), n=4), check_dtypes=False)
 
 
 def test_some_users_and_somebody_new(model: dc.PrivateRecommender, tmp_path: Path) -> None:
@@ -106,3 +113,12 @@ def test_other_endings_are_refused(model: dc.PrivateRecommender, tmp_path: Path,
     with pytest.raises(UsageError, match="at least 1"):
         model.recommend_all(tmp_path / "lists.csv", n=0)
     assert not list(tmp_path.iterdir())
+
+
+def test_items_that_a_model_does_not_know_are_ignored_and_named(model: dc.PrivateRecommender) -> None:
+    with pytest.warns(UnknownItemsWarning, match=r"2 of 3 items .*: 'SKU-1', 'SKU-2'\."):
+        best = model.recommend(history=["SKU-1", "film-3", "SKU-2"], n=4)
+    assert_frame_equal(best, model.recommend(history=["film-3"], n=4))
+    assert_frame_equal(best, model.recommend(history="film-3", n=4))  # one id as text is one item
+    with pytest.warns(UnknownItemsWarning, match="1 of 1"):
+        assert_frame_equal(model.recommend(history="SKU-1", n=4), model.recommend(history=[], n=4))

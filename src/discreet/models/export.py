@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from discreet.models.item_features import feature_columns
 from discreet.models.ranking import largest
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from discreet.models.recommender import Recommender
 
 __all__ = ["ENDINGS", "export_recommendations", "export_similar_items", "kind_of_lists"]
@@ -50,25 +49,24 @@ def export_recommendations(
     if n < 1:
         raise UsageError(f"n = {n} must be at least 1.")
     records = _records(model)
-    codes = _user_codes(records, users)
-    names = records.users.series if users is None else pl.Series("user_id", list(dict.fromkeys(users)))
-    allowed = np.ones(len(model.items_), dtype=bool)
+    everybody = records.users.ids() if users is None else list(dict.fromkeys(users))
+    known = records.users.encode(everybody, unknown="mark") >= 0 if everybody else np.zeros(0, dtype=bool)
+    newcomers = model.recommend(history={}, n=n) if not known.all() else None
 
     def parts() -> Iterator[pl.DataFrame]:
-        for begin in range(0, max(1, codes.size), AT_ONCE):
-            part = codes[begin : begin + AT_ONCE]
-            best, scores = model._top(_rows(records, part), n, allowed=allowed, exclude_seen=exclude_seen)
-            row, place = np.nonzero(np.isfinite(scores))
-            yield pl.DataFrame(
-                {
-                    "user_id": names.gather(begin + row),
-                    "item_id": model.items_.take(best[row, place]),
-                    "score": scores[row, place],
-                    "rank": place + 1,
-                }
-            )
+        for begin in range(0, max(1, len(everybody)), AT_ONCE):
+            end = min(begin + AT_ONCE, len(everybody))
+            asked, here = everybody[begin:end], known[begin:end]
+            lists = model.recommend(list(compress(asked, here)), n, exclude_seen=exclude_seen)
+            if newcomers is not None and not here.all():
+                new = pl.DataFrame({"user_id": pl.Series(list(compress(asked, ~here)), dtype=lists["user_id"].dtype)})
+                order = pl.DataFrame({"user_id": pl.Series(asked, dtype=lists["user_id"].dtype)})
+                lists = order.join(
+                    pl.concat([lists, new.join(newcomers, how="cross")]), on="user_id", maintain_order="left"
+                )
+            yield lists
             if progress is not None:
-                progress(min(1.0, (begin + part.size) / max(1, codes.size)), f"{begin + part.size:,} users")
+                progress(end / max(1, len(everybody)), f"{end:,} users")
 
     return _written(parts(), path, overwrite=overwrite, secret=True)
 
@@ -185,27 +183,6 @@ def _records(model: Recommender) -> Interactions:
     if records is None:
         raise UsageError("a saved model holds nobody's records.", remedy="Give it the records: attach(data).")
     return records
-
-
-def _user_codes(records: Interactions, users: Iterable[Hashable] | None) -> NDArray[np.int64]:
-    """Codes of the users; −1 for somebody who has no records."""
-    if users is None:
-        return np.arange(records.n_users)
-    return records.users.encode(list(dict.fromkeys(users)), unknown="mark").astype(np.int64)
-
-
-def _rows(records: Interactions, codes: NDArray[np.int64]) -> csr_array:
-    """Histories of these users; an empty one for somebody without records."""
-    from scipy.sparse import csr_array
-
-    known = codes >= 0
-    if known.all() and codes.size and codes[-1] - codes[0] + 1 == codes.size and (np.diff(codes) == 1).all():
-        return records.csr[int(codes[0]) : int(codes[-1]) + 1].astype(np.float64)
-    rows = records.csr[codes[known]].astype(np.float64)
-    lengths = np.zeros(codes.size, dtype=np.int64)
-    lengths[known] = np.diff(rows.indptr)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return csr_array((rows.data, rows.indices, starts), shape=(codes.size, records.n_items))
 
 
 def kind_of_lists(path: str | Path) -> Kind:

@@ -22,6 +22,7 @@ from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
+from discreet.models.item_histories import history_codes
 from discreet.models.model_folder import load_with_records, save_with_records
 from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
@@ -118,7 +119,8 @@ class Recommender(ABC):
             How many; fewer only where fewer exist.
         history
             Instead of users: the items (with ratings) of one person who need not be in the data. Ranking may go by the
-            items alone; ``predict`` goes by the ratings.
+            items alone; ``predict`` goes by the ratings. Items that the model does not know are ignored, with an
+            ``UnknownItemsWarning`` that names them: a new item never breaks a request.
         exclude_seen
             Leave out what the person has touched.
         items
@@ -331,13 +333,8 @@ class Recommender(ABC):
         if (users is None) == (history is None):
             raise UsageError("say either whom to recommend to or which history to go by.")
         if history is not None:
-            rated = history if isinstance(history, Mapping) else dict.fromkeys(history, 1.0)
-            codes = self.items_.encode(list(rated)) if rated else np.zeros(0, dtype=np.int32)
-            values = np.array([float(value) for value in rated.values()], dtype=np.float64)
-            if not np.isfinite(values).all():
-                raise DataError("a rating of the history is not a finite number.")
-            order = np.argsort(codes)
-            return csr_array((values[order], codes[order], [0, codes.size]), shape=(1, len(self.items_))), None
+            codes, values = history_codes(self.items_, history)
+            return csr_array((values, codes, [0, codes.size]), shape=(1, len(self.items_))), None
         records = getattr(self, "records_", None)
         if records is None:
             raise UsageError(

@@ -1,0 +1,46 @@
+"""A history that somebody hands over, as codes of items and ratings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.ids import IdMap
+from discreet.errors import DataError, UnknownItemsWarning
+
+__all__ = ["history_codes"]
+
+NAMED = 5
+"""How many unknown items a warning names."""
+
+
+def history_codes(
+    items: IdMap, history: Mapping[Any, float] | Sequence[Any]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Codes in order, and ratings (1 where there are none); items that are not known are left out with a warning.
+
+    Examples
+    --------
+    >>> history_codes(IdMap(["rum", "tea"], what="item"), "tea")  # one id
+    (array([1], dtype=int32), array([1.]))
+    """
+    rated = {history: 1.0} if isinstance(history, str) else history
+    rated = rated if isinstance(rated, Mapping) else dict.fromkeys(rated, 1.0)
+    values = np.array([float(value) for value in rated.values()], dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise DataError("a rating of the history is not a finite number.")
+    codes = items.encode(list(rated), unknown="mark") if rated else np.zeros(0, dtype=np.int32)
+    if unknown := [item for item, code in zip(rated, codes, strict=True) if code < 0]:
+        shown = ", ".join(map(repr, unknown[:NAMED])) + (", …" if len(unknown) > NAMED else "")
+        warnings.warn(
+            f"{len(unknown)} of {len(rated)} items of the history are unknown to the model and ignored: {shown}.",
+            UnknownItemsWarning,
+            stacklevel=4,
+        )
+    order = np.argsort(codes, kind="stable")
+    order = order[codes[order] >= 0]
+    return codes[order], values[order]
