@@ -404,7 +404,7 @@ def test_describe_tells_the_owner():
     assert facts["density"] == 3 / 6
     assert facts["rating_mean"] == 4.0
     assert facts["records_per_user"]["median"] == 1.5
-    assert (facts["first_time"], facts["last_time"]) == (10, 30)
+    assert (facts["first_time"], facts["last_time"]) == ("1970-01-01 00:00:10 UTC", "1970-01-01 00:00:30 UTC")
     assert facts["context"] == ["device"]
     assert facts["fingerprint"] == films().fingerprint
 
