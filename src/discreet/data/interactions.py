@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +25,7 @@ from discreet.data.fingerprints import LATEST, Cut, HashedColumns, cut_from
 from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, typed_columns
 from discreet.data.id_forms import IdKind, IdKinds, coded, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact, taken
+from discreet.data.periods import date_of
 from discreet.data.scales import RatingScale, check_ratings
 from discreet.errors import DataError, Remedy, UsageError
 
@@ -295,7 +295,7 @@ class Interactions(UserRecords):
             "fingerprint": self.fingerprint,
         }
         if self.timestamp is not None and len(self):
-            facts["first_time"], facts["last_time"] = _date(self.timestamp.min()), _date(self.timestamp.max())
+            facts["first_time"], facts["last_time"] = date_of(self.timestamp.min()), date_of(self.timestamp.max())
         return facts
 
     def to_frame(self) -> pl.DataFrame:
@@ -378,13 +378,6 @@ class Interactions(UserRecords):
 def _is_sorted(user: Codes, item: Codes) -> bool:
     rising = user[1:] > user[:-1]
     return bool(np.all(rising | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1]))))
-
-
-def _date(seconds: int) -> str:
-    try:
-        return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
-        return f"{seconds} seconds after 1970"
 
 
 def _quantiles(counts: NDArray[np.int64]) -> dict[str, float]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 
-__all__ = ["PERIODS", "Per", "Period", "Window", "period_at", "require_per"]
+__all__ = ["PERIODS", "Per", "Period", "Window", "date_of", "period_at", "require_per"]
 
 Per = Literal["year", "quarter", "month", "week", "day"]
 
@@ -194,6 +194,14 @@ def period_at(seconds: float, per: Per, time_zone: str = "UTC") -> Period:
     while _midnight(day, time_zone) > seconds:
         day -= timedelta(days=1)
     return Period(_first_of(day, require_per(per)), per)
+
+
+def date_of(seconds: int) -> str:
+    """A moment, in seconds since 1970, as people read it."""
+    try:
+        return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
+        return f"{seconds} seconds after 1970"
 
 
 def require_per(per: str) -> Per:
