@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["query"]
 
-FEW = 50
-"""Up to this number of queries, each is measured rather than read from one histogram of all cells."""
-
 WITHOUT_HISTOGRAM = ("lm-gs", "lm-cs")
 
 
@@ -41,14 +38,14 @@ def query(
     coupling: CouplingOptions,
     reading: TableReading,
     method: Annotated[
-        str | None, typer.Option("--method", help="How to answer, see above; by the number of queries unless given.")
+        str | None, typer.Option("--method", help="How to answer, see above; by the queries and the domain by default.")
     ] = None,
     option: Settings = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Read queries from stdin, one JSON a line, and answer each.")
     ] = False,
     synthetic: Annotated[
-        Path | None, typer.Option("--synthetic", metavar="FILE", help="Write rows drawn from the released histogram.")
+        Path | None, typer.Option("--synthetic", metavar="FILE", help="Write rows drawn from the release.")
     ] = None,
     show: Annotated[int, typer.Option("--show", min=1, help="How many answers to show.")] = 10,
 ) -> None:
@@ -57,12 +54,15 @@ def query(
     With --coupling the guarantee is about a whole group of rows that depend on each other, such as a household;
     without it about one row. Methods:
 
-    [bold]shrunk-histogram[/bold]: for many queries, and the default for them. Noisy cells, shrunk to a private model.
+    [bold]marginals[/bold]: for queries that name few attributes at a time, on tables of any width, and the default for
+    more than 50 of them. The counts of these attributes, measured at once.
+
+    [bold]shrunk-histogram[/bold]: for random queries, and the default for them. Noisy cells, shrunk to a private model.
 
     [bold]histogram[/bold]: for many queries on rows that fall into few cells. Noise on every cell.
 
-    [bold]strategy[/bold]: for a few queries, and the default for up to 50 that are not random; for ranges and prefix
-    sums. Counts chosen for the queries.
+    [bold]strategy[/bold]: for a few queries, for ranges and prefix sums of the same attributes, and the default for
+    both. Counts chosen for the queries.
 
     [bold]pmw, mwem[/bold]: multiplicative weights, in one pass or by the worst answered query; pmw also answers one
     question at a time (--ask).
@@ -77,6 +77,7 @@ def query(
         discreet ledger open survey.parquet --epsilon 2 --unit group/replace:6 --ledger budget.db
         discreet query survey.parquet --random 10000 --epsilon 1 --coupling household --ledger budget.db --out answers/
     """
+    from discreet.coupled import default_method
     from discreet.models.registry import create
 
     settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta)
@@ -98,8 +99,7 @@ def query(
     else:
         workload = queries.workload(table)
         if chosen is None:
-            few = len(workload) <= FEW and queries.drawn is None and synthetic is None
-            chosen = create("strategy" if few else "shrunk-histogram", "answers", **settings)
+            chosen = create(default_method(workload, draws_rows=synthetic is not None), "answers", **settings)
         if spending.estimate:
             say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=spending.as_json)
             return
@@ -191,10 +191,10 @@ def _write_synthetic(release: Release, table: Table, path: Path, *, overwrite: b
     from discreet.coupled import synthetic_rows
     from discreet.data.readers import write
 
-    if "histogram" not in release.parts:
+    if not {"histogram", "tree"} & set(release.parts):
         raise ReleaseError(
-            "the answers do not come from one histogram without negative counts; no rows can be drawn.",
-            remedy="Give --method shrunk-histogram, or --option nonnegative=true with --method strategy.",
+            "the answers do not come from counts without negative ones; no rows can be drawn.",
+            remedy="Give --method marginals or shrunk-histogram, or --option nonnegative=true.",
         )
     rows = synthetic_rows(release, table.domains)
     path = write(rows, path, overwrite=overwrite)

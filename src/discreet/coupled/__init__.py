@@ -2,7 +2,9 @@
 
 from discreet.coupled.consistency import synthetic_rows
 from discreet.coupled.coupling import Coupling
+from discreet.coupled.default_method import default_method
 from discreet.coupled.histograms import HistogramRelease, ShrunkHistogram, TreeMarginals
+from discreet.coupled.marginals import MeasuredMarginals
 from discreet.coupled.mwem import MWEM
 from discreet.coupled.pmw import PMW
 from discreet.coupled.published.cim import CIM
@@ -23,12 +25,14 @@ __all__ = [
     "Coupling",
     "FixedStrategy",
     "HistogramRelease",
+    "MeasuredMarginals",
     "QueryMethod",
     "QuerySession",
     "ShrunkHistogram",
     "TreeMarginals",
     "Workload",
     "all_marginals",
+    "default_method",
     "marginals",
     "prefix_sums",
     "queries_from_json",

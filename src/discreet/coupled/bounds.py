@@ -7,7 +7,7 @@ and ``docs/proofs/query_strategies.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +20,17 @@ from discreet.coupled.workloads.workload import GRID
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.losses import Loss
 
-__all__ = ["NONE", "Scored", "all_sums", "answer_sums", "count_sums", "distance_scores", "largest_count", "single_sum"]
+__all__ = [
+    "NONE",
+    "Scored",
+    "all_sums",
+    "answer_sums",
+    "count_sums",
+    "distance_scores",
+    "largest_count",
+    "single_sum",
+    "weighted_count_sums",
+]
 
 NONE = np.zeros(1, dtype=np.int64)
 """Stands for sums that are not computed yet: bounds and noise do not depend on the values."""
@@ -77,6 +87,12 @@ def count_sums(counts: NDArray[np.int64], setting: QuerySetting, *, levels: int 
     """Counts of rows, where one row goes into ``levels`` of them: k rows move k·levels down by 1 and as many up."""
     k = Fraction(setting.largest)
     return _sums(counts, setting, k * levels, k**2 * levels, k)
+
+
+def weighted_count_sums(counts: NDArray[np.int64], setting: QuerySetting, weights: Sequence[int]) -> BoundedSums:
+    """Counts by several sets of attributes, each times its whole weight: a row goes into one count of each set."""
+    k, total = Fraction(setting.largest), sum(weights)
+    return _sums(counts, setting, k * total, k**2 * sum(one**2 for one in weights), k * max(weights))
 
 
 def largest_count(histogram: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:

@@ -5,7 +5,7 @@ Everything here works on what was released, so it costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from discreet.privacy import entropy
 if TYPE_CHECKING:
     from discreet.privacy.release import Release
 
-__all__ = ["iterative_proportional_fit", "onto_simplex", "synthetic_rows"]
+__all__ = ["fit_to_sums", "iterative_proportional_fit", "onto_simplex", "synthetic_rows"]
 
 
 Floats = NDArray[np.float64]
@@ -64,13 +64,24 @@ def iterative_proportional_fit(table: Floats, rows: Floats, columns: Floats, *, 
     array([[1.5, 1.5],
            [0.5, 0.5]])
     """
+    return fit_to_sums(table, [columns, rows], rounds=rounds)
+
+
+def fit_to_sums(table: Floats, sums: Sequence[Floats], *, rounds: int = 50) -> Floats:
+    """Iterative proportional fitting of a table of any number of axes: ``sums[a]`` is what its sum over axis a must be.
+
+    Where no table has all of these sums, the last ones in the order of the axes are met first.
+    """
+    total = float(sums[0].sum())
     # A table with a row of zeros could not be scaled at all.
-    scaled = np.maximum(np.asarray(table, dtype=np.float64), 1e-9 * float(rows.sum()) / table.size)
+    scaled = np.maximum(np.asarray(table, dtype=np.float64), 1e-9 * total / table.size)
     for _ in range(rounds):
-        scaled = scaled * (rows / scaled.sum(axis=1))[:, None]
-        sums = scaled.sum(axis=0)
-        scaled = scaled * (columns / sums)
-        if np.abs(sums - columns).max() <= 1e-9 * float(rows.sum()):
+        worst = 0.0
+        for axis in reversed(range(scaled.ndim)):
+            wanted, found = np.expand_dims(sums[axis], axis), scaled.sum(axis=axis, keepdims=True)
+            worst = max(worst, float(np.abs(found - wanted).max()))
+            scaled = scaled * (wanted / found)
+        if worst <= 1e-9 * total:
             break
     return scaled
 
@@ -78,16 +89,16 @@ def iterative_proportional_fit(table: Floats, rows: Floats, columns: Floats, *, 
 def synthetic_rows(
     release: Release | NDArray[Any], domains: Mapping[str, Any], *, rows: int | None = None, name: str = "synthetic"
 ) -> Table:
-    """Rows drawn from a released histogram: each independently, with the chances that its counts give.
+    """Rows drawn from a release: each independently, with the chances that its histogram, or its tree, gives.
 
     Parameters
     ----------
     release
-        A release of query answers with a histogram, or such a histogram.
+        A release of query answers with a histogram or a tree of marginals, or such a histogram.
     domains
         The public domains that it was made for.
     rows
-        How many; as many as the histogram counts unless told.
+        How many; as many as the release counts unless told.
 
     Privacy
     -------
@@ -100,6 +111,13 @@ def synthetic_rows(
     (12, ['no'])
     """
     chosen = {attribute: as_domain(domain) for attribute, domain in domains.items()}
+    if not isinstance(release, np.ndarray) and "tree_counts" in release.parts:
+        from discreet.coupled.marginal_tables import codes_from_tree
+
+        number = _rows(release.parameters["rows"] if rows is None else rows)
+        sizes = {attribute: domain.size for attribute, domain in chosen.items()}
+        drawn = codes_from_tree(release.table("tree"), release.array("tree_counts"), sizes, number)
+        return _table(chosen, drawn.values(), name)
     counts = np.asarray(release if isinstance(release, np.ndarray) else release.array("histogram"), dtype=np.float64)
     flat, shape = counts.ravel(), tuple(domain.size for domain in chosen.values())
     if flat.size != np.prod(shape, dtype=object) or not np.isfinite(flat).all() or flat.min() < 0 or flat.sum() <= 0:
@@ -107,14 +125,22 @@ def synthetic_rows(
             f"a histogram of {flat.size:,} cells does not fit the given domains.",
             remedy="Give the domains of the table, and counts that are not negative.",
         )
-    number = round(float(flat.sum())) if rows is None else rows
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST_SYNTHETIC:
-        raise UsageError(f"{number!r} rows cannot be drawn.", remedy=f"Ask for 0 to {MOST_SYNTHETIC:,}.")
+    number = _rows(round(float(flat.sum())) if rows is None else rows)
     running = np.cumsum(flat)
     cells = np.searchsorted(running, entropy.public_uniforms(number) * running[-1], side="right")
-    codes = np.unravel_index(np.minimum(cells, np.flatnonzero(flat)[-1]), shape)
-    columns = {name: _values(domain, code) for (name, domain), code in zip(chosen.items(), codes, strict=True)}
-    return Table(columns, domains=chosen, name=name)
+    return _table(chosen, np.unravel_index(np.minimum(cells, np.flatnonzero(flat)[-1]), shape), name)
+
+
+def _rows(number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST_SYNTHETIC:
+        raise UsageError(f"{number!r} rows cannot be drawn.", remedy=f"Ask for 0 to {MOST_SYNTHETIC:,}.")
+    return number
+
+
+def _table(domains: Mapping[str, Domain], codes: Iterable[NDArray[np.int64]], name: str) -> Table:
+    """The table of rows with these codes, attribute by attribute."""
+    columns = {one: _values(domain, code) for (one, domain), code in zip(domains.items(), codes, strict=True)}
+    return Table(columns, domains=domains, name=name)
 
 
 def _values(domain: Domain, codes: NDArray[np.int64]) -> pl.Series:

@@ -49,11 +49,6 @@ class QuerySetting:
                 remedy="Make one: random_queries(table, 1000, seed=1), queries_from_json(table, …).",
             )
         workload.require_fit(table)
-        if table.n_cells >= 2**63:
-            raise UsageError(
-                "the product domain has 2^63 cells or more, which cannot be numbered.",
-                remedy="Declare wider bins, or leave out attributes: table.with_attributes([…]).",
-            )
         if not len(table):
             raise UsageError("the table has no rows, so every answer is 0.", remedy="Give a table with rows.")
         if not table.complete:
@@ -200,7 +195,7 @@ class QueryMethod(Method):
         -------
         Release
             Of kind "query-answers": the table "answers" (query, label, answer in records, source) and, where the
-            method has one, the array "histogram".
+            method has one, the array "histogram", or a "tree" of attributes with its counts.
         """
         plan = self.plan(table, workload, coupling=coupling)
         return self._release(table, plan, ledger=ledger, allow_refuted=allow_refuted)

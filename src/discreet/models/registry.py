@@ -144,6 +144,7 @@ REGISTRY: dict[str, Entry] = {
             "histogram": "coupled.histograms:HistogramRelease",
             "shrunk-histogram": "coupled.histograms:ShrunkHistogram",
             "strategy": "coupled.strategies:FixedStrategy",
+            "marginals": "coupled.marginals:MeasuredMarginals",
             "tree": "coupled.histograms:TreeMarginals",
             "lm-gs": "coupled.published.laplace:LMGS",
             "lm-cs": "coupled.published.laplace:LMCS",

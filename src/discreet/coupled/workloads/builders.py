@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, prod
 from typing import Any, Literal, get_args
 
@@ -228,11 +228,20 @@ def domains_of(about: Any) -> dict[str, Domain]:
 
 def _marginals(domains: Mapping[str, Domain], sets: Sequence[Sequence[str]]) -> ProductWorkload:
     _check_number(sum(prod(domains[name].size for name in chosen) for chosen in sets))
-    single = {name: [Choice(((code, code + 1, 1),)) for code in range(domains[name].size)] for name in domains}
-    return ProductWorkload(
-        domains,
-        [dict(zip(names, cell, strict=True)) for names in sets for cell in product(*(single[name] for name in names))],
-    )
+    axis_of, used = {name: axis for axis, name in enumerate(domains)}, {name for names in sets for name in names}
+    choices = []
+    for name, domain in domains.items():
+        # The only value of an attribute is the same as asking nothing of it.
+        single = range(domain.size) if name in used and domain.size > 1 else ()
+        choices.append((Choice(((0, domain.size, 1),)), *(Choice(((code, code + 1, 1),)) for code in single)))
+    blocks = []
+    for names in sets:
+        shape = tuple(domains[name].size for name in names)
+        block = np.zeros((prod(shape), len(domains)), dtype=np.int32)
+        for name, codes in zip(names, np.indices(shape, dtype=np.int32).reshape(len(names), -1), strict=True):
+            block[:, axis_of[name]] = codes + (domains[name].size > 1)
+        blocks.append(block)
+    return ProductWorkload.of_choices(domains, choices, np.concatenate(blocks))
 
 
 def chosen_attributes(domains: Mapping[str, Domain], attributes: str | Iterable[str]) -> tuple[str, ...]:

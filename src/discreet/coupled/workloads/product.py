@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
@@ -179,6 +179,19 @@ class ProductWorkload(Workload):
         self._choices = [tuple(choices) for choices in found]
         self._index = index
 
+    @classmethod
+    def of_choices(
+        cls, domains: Mapping[str, Any], choices: Sequence[tuple[Choice, ...]], index: NDArray[np.int32]
+    ) -> ProductWorkload:
+        """Queries by number: for each attribute its choices, the first of which asks nothing, and which each query has.
+
+        For builders of very many queries, whose choices are right by construction.
+        """
+        made = object.__new__(cls)
+        Workload.__init__(made, domains)
+        made._choices, made._index = list(choices), index
+        return made
+
     def __len__(self) -> int:
         return len(self._index)
 
@@ -193,7 +206,9 @@ class ProductWorkload(Workload):
         names = [name for axis, name in enumerate(self.domains) if axis in asked] or [*self.domains][:1]
         if len(names) == len(self.domains):
             return self
-        return ProductWorkload({name: self.domains[name] for name in names}, list(self))
+        kept = [axis for axis, name in enumerate(self.domains) if name in names]
+        choices = [self._choices[axis] for axis in kept]
+        return ProductWorkload.of_choices({name: self.domains[name] for name in names}, choices, self._index[:, kept])
 
     def weights_by_attribute(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]:
         """For each attribute the distinct rows of weights, from 0 to 1, and which of them each query has."""
@@ -206,9 +221,11 @@ class ProductWorkload(Workload):
             [choice.label(name, called) for choice in choices]
             for name, called, choices in zip(self.domains, self._called, self._choices, strict=True)
         ]
-        return [
-            " and ".join(words[axis][row[axis]] for axis in np.flatnonzero(row)) or "all rows" for row in self._index
-        ]
+        found = np.empty(len(self), dtype=object)
+        for axes, queries in self.groups:
+            parts = [np.array(words[axis], dtype=object)[self._index[queries, axis]] for axis in axes]
+            found[queries] = reduce(lambda left, right: left + " and " + right, parts) if parts else "all rows"
+        return found.tolist()
 
     @cached_property
     def _called(self) -> list[list[str]]:
@@ -229,13 +246,22 @@ class ProductWorkload(Workload):
         return [_Terms.of(choices) for choices in self._choices]
 
     @cached_property
-    def _groups(self) -> list[tuple[tuple[int, ...], Whole]]:
+    def groups(self) -> list[tuple[tuple[int, ...], Whole]]:
         """Attributes that some queries ask of, by their places, and these queries."""
-        masks, group = np.unique(self._index != 0, axis=0, return_inverse=True)
+        masks, group = self._masks()
         order = np.argsort(group.ravel(), kind="stable")
         cuts = np.cumsum(np.bincount(group.ravel(), minlength=len(masks)))[:-1]
         axes = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
         return list(zip(axes, np.split(order, cuts), strict=True))
+
+    def _masks(self) -> tuple[NDArray[np.bool_], Whole]:
+        """The distinct sets of attributes that queries ask of, and which of them each query has."""
+        asked = self._index != 0
+        if asked.shape[1] > 62:
+            return np.unique(asked, axis=0, return_inverse=True)
+        # One number a query sorts many times faster than a row of truth values.
+        keys, group = np.unique(asked @ (1 << np.arange(asked.shape[1])), return_inverse=True)
+        return (keys[:, None] >> np.arange(asked.shape[1]) & 1).astype(bool), group
 
     @cached_property
     def _steps(self) -> Whole:
@@ -249,15 +275,28 @@ class ProductWorkload(Workload):
         counts = histogram.reshape(self.shape)
         everything = frozenset(range(len(self.shape)))
         sums = np.zeros(len(self), dtype=histogram.dtype)
-        for axes, queries in self._groups:
+        for axes, queries in self.groups:
             self._add_up(sums, axes, queries, counts.sum(axis=tuple(everything.difference(axes))))
         return sums * self._steps
+
+    def answers_from(self, marginal: Callable[[tuple[int, ...]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The answers, in records, on the marginals of the attributes that queries ask of, given by their places.
+
+        Parameters
+        ----------
+        marginal
+            Counts by these attributes, one axis each, in rising order of their places; the number of rows for none.
+        """
+        sums = np.zeros(len(self))
+        for axes, queries in self.groups:
+            self._add_up(sums, axes, queries, np.asarray(marginal(axes), dtype=np.float64))
+        return sums * self._steps / GRID
 
     def _table_sums(self, table: Table) -> Whole:
         if self.is_dense:
             return super()._table_sums(table)
         sums, names = np.zeros(len(self), dtype=np.int64), table.attributes
-        for axes, queries in self._groups:
+        for axes, queries in self.groups:
             if prod(self.shape[axis] for axis in axes) <= MOST_DENSE_CELLS:
                 marginal = table.histogram([names[axis] for axis in axes]) if axes else np.array(len(table))
                 self._add_up(sums, axes, queries, marginal)
@@ -301,7 +340,7 @@ class ProductWorkload(Workload):
 
     def _combined(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         combined, scaled = np.zeros(self.shape), coefficients * self._steps
-        for axes, queries in self._groups:
+        for axes, queries in self.groups:
             shape = tuple(self.shape[axis] for axis in axes)
             table = np.zeros(prod(shape))
             for query, cell, factor in self._products(axes, queries):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.data.domains import Domain, as_domain
 from discreet.data.tables import MOST_DENSE_CELLS, Table
-from discreet.errors import UsageError
+from discreet.errors import Remedy, UsageError
 
 __all__ = ["GRID", "Workload"]
 
@@ -166,7 +166,13 @@ class Workload(ABC):
         if not self.is_dense:
             raise UsageError(
                 f"{what} takes a number for each of {self.n_cells:,} cells; {MOST_DENSE_CELLS:,} is the most.",
-                remedy="Declare wider bins or fewer attributes, or use a method without an estimate of all cells.",
+                remedy=Remedy(
+                    "Take MeasuredMarginals (queries that name few attributes at a time) or FixedStrategy (few "
+                    "queries), which need no estimate of all cells; or declare wider bins or fewer attributes.",
+                    cli="Leave --method out, or give --method marginals (queries that name few attributes at a time) "
+                    "or --method strategy (few queries), which need no estimate of all cells; or ask of fewer "
+                    "--attributes.",
+                ),
             )
 
     def require_fit(self, table: Table) -> None:
