@@ -63,22 +63,24 @@ def consistent_tables(
     for axes in sorted(estimates, key=len):
         noisy, variance = estimates[axes], variances[axes]
         if len(axes) == 1:
-            even = np.full(noisy.shape, total / noisy.size)
-            counts = shrink_table(noisy, even, variance, total, law=law) if np.isfinite(variance) else even
+            counts = _shrunk(noisy, np.full(noisy.shape, total / noisy.size), variance, total, law=law)
             lifted = np.maximum(counts, LEAST_SHARE * total)
             found[axes] = lifted * (total / lifted.sum())
-            continue
-        sums = [found[tuple(axis for axis in axes if axis != left)] for left in axes]
-        expected = fit_to_sums(np.ones(noisy.shape), sums, rounds=FIT_ROUNDS)
-        if not np.isfinite(variance):
-            found[axes] = expected
-        elif noisy.size < MANY_CELLS:
-            shrunk = shrink_table(noisy, expected, variance, total, law=law)
-            found[axes] = fit_to_sums(shrunk, sums, rounds=FIT_ROUNDS)
         else:
-            shrunk = shrink_cells(noisy.ravel(), expected.ravel(), variance, total, law=law)
-            found[axes] = fit_to_sums(shrunk.reshape(noisy.shape), sums, rounds=FIT_ROUNDS)
+            sums = [found[tuple(axis for axis in axes if axis != left)] for left in axes]
+            expected = fit_to_sums(np.ones(noisy.shape), sums, rounds=FIT_ROUNDS)
+            shrunk = _shrunk(noisy, expected, variance, total, law=law)
+            found[axes] = fit_to_sums(shrunk, sums, rounds=FIT_ROUNDS)
     return found
+
+
+def _shrunk(noisy: Floats, expected: Floats, variance: float, total: float, *, law: Law) -> Floats:
+    """Noisy counts, moved to what is expected; that itself where nothing was measured."""
+    if not np.isfinite(variance):
+        return expected
+    if noisy.size < MANY_CELLS:
+        return shrink_table(noisy, expected, variance, total, law=law)
+    return shrink_cells(noisy.ravel(), expected.ravel(), variance, total, law=law).reshape(noisy.shape)
 
 
 def tree_parts(

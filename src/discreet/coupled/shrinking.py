@@ -104,7 +104,9 @@ def shrink_table(noisy: Floats, center: Floats, variance: float, total: float, *
     return onto_simplex(center + float(share) * difference, total)
 
 
-def shrink_cells(noisy: NDArray[np.int64], model: Floats, variance: float, total: float, *, law: Law) -> Floats:
+def shrink_cells(
+    noisy: NDArray[np.int64] | Floats, model: Floats, variance: float, total: float, *, law: Law
+) -> Floats:
     """Noisy counts of all cells, each moved to a model as far as cells of which it expects about as much suggest.
 
     Where the model is right, noisy counts differ from it by noise alone, and the model is kept. Where it is far off, or

@@ -260,8 +260,11 @@ class ProductWorkload(Workload):
         if asked.shape[1] > 62:
             return np.unique(asked, axis=0, return_inverse=True)
         # One number a query sorts many times faster than a row of truth values.
-        keys, group = np.unique(asked @ (1 << np.arange(asked.shape[1])), return_inverse=True)
-        return (keys[:, None] >> np.arange(asked.shape[1]) & 1).astype(bool), group
+        keys = np.zeros(len(self), dtype=np.int64)
+        for axis in range(asked.shape[1]):
+            keys |= asked[:, axis].astype(np.int64) << axis
+        distinct, group = np.unique(keys, return_inverse=True)
+        return (distinct[:, None] >> np.arange(asked.shape[1]) & 1).astype(bool), group
 
     @cached_property
     def _steps(self) -> Whole:
