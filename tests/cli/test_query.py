@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -224,6 +225,30 @@ def test_a_bare_file_with_declared_domains(call, tmp_path: Path) -> None:
     ]
     (tmp_path / "domains.json").write_text('{"age": "all"}')
     assert "not a domain" in call("rows.csv --marginals 1 --domains domains.json --epsilon 1 --no-ledger").stderr
+
+
+def test_a_wide_table_is_answered_without_a_method_being_named(call, tmp_path: Path) -> None:
+    """Discretized, called like Adult, with more cells than can be numbered."""
+    names = [f"a{place}" for place in range(40)]
+    codes = np.random.default_rng(1).integers(4, size=(300, 40))
+    rows = [",".join(names), *(",".join(map(str, row)) for row in codes.tolist())]
+    (tmp_path / "adult.csv").write_text("\n".join(rows))
+    (tmp_path / "domains.json").write_text(json.dumps(dict.fromkeys(names, 4)))
+    table = "adult.csv --domains domains.json --epsilon 1"
+    for asked, method in (
+        ("--marginals 2", "marginals"),
+        ("--prefix a1", "strategy"),
+        ("--ranges a1,a7=80", "strategy"),
+    ):
+        told = call(f"{table} {asked} --estimate --json")
+        assert json.loads(told.stdout)["method"] == method, told.stderr
+    done = call(f"{table} --marginals 1 --no-ledger --json --synthetic drawn.csv")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["answers"]) == 160
+    assert len((tmp_path / "drawn.csv").read_text().splitlines()) == 301
+    refused = call(f"{table} --marginals 2 --method tree --no-ledger")
+    assert refused.returncode == 2
+    assert "--method marginals" in refused.stderr
 
 
 def test_the_study_of_a_table(call, survey: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.counting import ItemPairs, StreamingBound, TopItems, choose_cap, discover_items
-from discreet.coupled import PMW, Coupling, QuerySession, random_queries
+from discreet.coupled import PMW, Coupling, QuerySession, all_marginals, random_queries
 from discreet.data.interactions import Interactions
 from discreet.models.registry import create, names, registered, settings_of
 from discreet.privacy.charging import charged
@@ -80,16 +80,17 @@ def tags(name: str, unit: Unit = USER, /, **settings: Any) -> Case:
     return Case(name, run, lambda: tag_pairs(unit), unit, str(settings))
 
 
-def queries(name: str, *, household: bool = False, **settings: Any) -> Case:
+def queries(name: str, *, household: bool = False, ways: int = 0, **settings: Any) -> Case:
+    """Random queries, or all marginals of ``ways`` attributes."""
+
     def run(table: Any, ledger: Any) -> Any:
         coupling = Coupling.by_group(table) if household else None
-        workload = random_queries(table, 6, seed=3)
+        workload = all_marginals(table, ways) if ways else random_queries(table, 6, seed=3)
         return create(name, "answers", **settings).release(table, workload, coupling=coupling, ledger=ledger)
 
     unit = Unit("group", "replace", 2) if household else Unit("record", "replace")
-    return Case(
-        name, run, lambda: table_pairs(rows=2 if household else 1), unit, f"{settings}{' household' * household}"
-    )
+    label = f"{settings}{' household' * household}{f' {ways}-way' if ways else ''}"
+    return Case(name, run, lambda: table_pairs(rows=2 if household else 1), unit, label)
 
 
 def other(
@@ -275,6 +276,9 @@ QUERIES = [
         ("tree", {"epsilon": 1, "delta": "1e-6"}),
         ("tree", {"epsilon": 50, "delta": "1e-6"}),
         ("lm-gs", {"epsilon": 1}),
+        ("marginals", {"epsilon": 1, "ways": 2}),
+        ("marginals", {"epsilon": 1, "delta": "1e-6", "ways": 2}),
+        ("marginals", {"epsilon": 50, "ways": 1, "nonnegative": False}),
     )
 ]
 

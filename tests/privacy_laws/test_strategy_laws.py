@@ -19,7 +19,7 @@ from discreet.coupled import (
     queries_from_json,
     random_queries,
 )
-from discreet.coupled.bounds import answer_sums, count_sums, distance_scores, largest_count
+from discreet.coupled.bounds import answer_sums, count_sums, distance_scores, largest_count, weighted_count_sums
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.strategies import AxisStrategy, tree_bounds
 from discreet.data import Table, synthetic
@@ -70,6 +70,7 @@ def setting(table: Table, k: int, kind: str) -> QuerySetting:
         "cells": prefix_sums,
         "largest": prefix_sums,
         "tree": prefix_sums,
+        "marginals": prefix_sums,
         "prefix": prefix_sums,
         "one": lambda table, name: queries_from_json(table, [{name: [0, 1]}]),
         "values": marginals,
@@ -85,6 +86,11 @@ def measured(table: Table, k: int, kind: str) -> BoundedSums:
         return count_sums(table.histogram(), at)
     if kind == "largest":
         return largest_count(table.histogram(), at)
+    if kind == "marginals":
+        # The values as pairs of bits: both bits together, each bit by itself, with different weights.
+        both = table.histogram().reshape(2, 2)
+        counts = [3 * both.ravel(), 2 * both.sum(axis=1), both.sum(axis=0)]
+        return weighted_count_sums(np.concatenate(counts), at, [3, 2, 1])
     if kind == "tree":
         axis = AxisStrategy(SIZE, 2)
         return replace(tree_bounds((axis,), at), values=axis.counts(table.histogram(), 0))
@@ -92,12 +98,12 @@ def measured(table: Table, k: int, kind: str) -> BoundedSums:
 
 
 ACCOUNTED = {
-    **dict.fromkeys(("histogram", "strategy"), GaussianLoss),
+    **dict.fromkeys(("histogram", "strategy", "marginals"), GaussianLoss),
     **dict.fromkeys(("pmw", "mwem", "tree", "shrunk-histogram"), Concentrated),
 }
 """How a release with a delta is accounted; the last two on μ where they select nothing."""
 
-KINDS = ["cells", "largest", "tree", "prefix", "one", "values", "random"]
+KINDS = ["cells", "largest", "tree", "marginals", "prefix", "one", "values", "random"]
 
 
 @lru_cache
@@ -118,7 +124,7 @@ def worst(mechanism: AdditiveMechanism, k: int, kind: str) -> float:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("kind", ["cells", "largest", "tree"])
+@pytest.mark.parametrize("kind", ["cells", "largest", "tree", "marginals"])
 def test_counts_keep_epsilon_use_it_and_a_tenth_less_is_caught(k: int, kind: str) -> None:
     loss = worst(LaplaceMechanism(EPSILON), k, kind)
     assert loss <= float(EPSILON) + 1e-9
@@ -143,7 +149,7 @@ def test_the_bounds_on_answers_hold_on_every_neighbor(k: int, kind: str) -> None
 
 
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("kind", ["cells", "largest", "tree"])
+@pytest.mark.parametrize("kind", ["cells", "largest", "tree", "marginals"])
 @pytest.mark.parametrize("order", [2.0, 8.0])
 def test_counts_keep_rho(k: int, kind: str, order: float) -> None:
     def divergence(mechanism: AdditiveMechanism) -> float:
@@ -155,7 +161,7 @@ def test_counts_keep_rho(k: int, kind: str, order: float) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("kind", ["cells", "largest", "tree"])
+@pytest.mark.parametrize("kind", ["cells", "largest", "tree", "marginals"])
 def test_counts_keep_mu_use_it_and_a_tenth_less_is_caught(k: int, kind: str) -> None:
     """Two normal laws at distance μ deviations from each other are the worst case of μ-GDP; rounding hides a part."""
 
@@ -180,9 +186,10 @@ def test_answers_keep_mu(k: int, kind: str) -> None:
 @pytest.mark.parametrize(("name", "kind"), sorted(ACCOUNTED.items()))
 def test_noise_is_accounted_on_mu_and_selection_on_rho(name: str, kind: type) -> None:
     table = synthetic.survey(households=100, seed=1)
+    workload = marginals(table, "age") if name == "marginals" else random_queries(table, 5, seed=1)
     method = create(name, "answers", epsilon=1, delta="1e-6")
-    assert isinstance(method.plan(table, random_queries(table, 5, seed=1)).loss, kind)
-    assert isinstance(create(name, "answers", epsilon=1).plan(table, random_queries(table, 5, seed=1)).loss, Pure)
+    assert isinstance(method.plan(table, workload).loss, kind)
+    assert isinstance(create(name, "answers", epsilon=1).plan(table, workload).loss, Pure)
 
 
 @pytest.mark.parametrize("k", [1, 2])

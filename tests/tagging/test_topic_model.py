@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.errors import DataError, UsageError
 from discreet.tagging import TopicModel
-from discreet.tagging.topics.model import coherence, perplexity
+from discreet.tagging.topics.model import _LEARNED, coherence, perplexity
 
 SUBJECTS = {
     "cooking": ["bread", "soup", "pasta", "cheese", "grill"],
@@ -214,3 +214,15 @@ def test_topics_that_do_not_exist(model: TopicModel) -> None:
     for topic in (-1, 3, "music"):
         with pytest.raises(UsageError, match="there is no topic"):
             model.words_of(topic)  # type: ignore[arg-type]
+
+
+def test_unknown_attributes_are_not_taken_for_unfitted_ones(world: dc.TagAssignments) -> None:
+    model = TopicModel(topics=3, iterations=2)
+    with pytest.raises(UsageError, match="not fitted"):
+        _ = model.topic_words_
+    for one in (model, model.fit(world)):
+        assert not hasattr(one, "no_such_thing_")
+        with pytest.raises(AttributeError, match="no_such_thing_"):
+            _ = one.no_such_thing_
+    learned = {name for name in vars(model) if name.endswith("_")} | {"_chain", "_documents"}
+    assert learned == _LEARNED

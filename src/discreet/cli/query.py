@@ -77,7 +77,7 @@ def query(
         discreet ledger open survey.parquet --epsilon 2 --unit group/replace:6 --ledger budget.db
         discreet query survey.parquet --random 10000 --epsilon 1 --coupling household --ledger budget.db --out answers/
     """
-    from discreet.coupled import default_method
+    from discreet.coupled.default_method import default_method
     from discreet.models.registry import create
 
     settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta)
@@ -177,7 +177,7 @@ def _answer(release: Release, place: Path | None, length: int, *, as_json: bool)
     )
     answer_release(release, place)
     if place is None:
-        note("not kept: give --out FOLDER for all answers and the histogram")
+        note("not kept: give --out FOLDER for all answers and what they come from")
 
 
 def _noise_of(release: Release) -> str:

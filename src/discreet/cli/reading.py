@@ -119,14 +119,11 @@ class TableReading:
     def read(self, path: Path) -> Table:
         """Read a table with these attributes; a bare file needs domains, any other may be given wider ones."""
         from discreet.data import Table, read
-        from discreet.data.readers import detect
 
         if self.domains is None:
             table = Reading(format=self.format).table(path)
         else:
-            bare = (self.format or detect(path).name) in ("csv", "parquet")
-            what = {"what": "table"} if bare else {}
-            table = read(path, format=self.format, domains=_domains(self.domains), **what)
+            table = read(path, format=self.format, domains=_domains(self.domains))
             assert isinstance(table, Table)
         return table if self.attributes is None else table.with_attributes(_names(self.attributes))
 
@@ -161,11 +158,11 @@ def _names(text: str) -> list[str]:
 
 
 def _domains(path: Path) -> dict[str, Any]:
-    """Domains from a file: a list of values, or low, high and perhaps bins."""
+    """Domains from a file: a list of values; low, high and perhaps bins; or a number of codes from 0."""
     from discreet.data import IntegerDomain
 
     given = json_file(path)
-    remedy = 'Write {"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}}.'
+    remedy = 'Write {"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}, "region": 12}.'
     if not isinstance(given, dict) or not given:
         raise DataError("the file holds no domains.", file=path, remedy=remedy)
     domains: dict[str, Any] = {}
@@ -177,6 +174,8 @@ def _domains(path: Path) -> dict[str, Any]:
             )
         elif isinstance(domain, list):
             domains[name] = domain
+        elif isinstance(domain, int) and not isinstance(domain, bool) and domain > 0:
+            domains[name] = range(domain)
         else:
             raise DataError("this is not a domain.", file=path, column=name, value=domain, remedy=remedy)
     return domains

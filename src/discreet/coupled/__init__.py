@@ -2,7 +2,6 @@
 
 from discreet.coupled.consistency import synthetic_rows
 from discreet.coupled.coupling import Coupling
-from discreet.coupled.default_method import default_method
 from discreet.coupled.histograms import HistogramRelease, ShrunkHistogram, TreeMarginals
 from discreet.coupled.marginals import MeasuredMarginals
 from discreet.coupled.mwem import MWEM
@@ -32,7 +31,6 @@ __all__ = [
     "TreeMarginals",
     "Workload",
     "all_marginals",
-    "default_method",
     "marginals",
     "prefix_sums",
     "queries_from_json",

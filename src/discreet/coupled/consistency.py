@@ -116,7 +116,8 @@ def synthetic_rows(
 
         number = _rows(release.parameters["rows"] if rows is None else rows)
         sizes = {attribute: domain.size for attribute, domain in chosen.items()}
-        drawn = codes_from_tree(release.table("tree"), release.array("tree_counts"), sizes, number)
+        tree, counts = release.table("tree"), release.array("tree_counts")
+        drawn = codes_from_tree(tree, counts, sizes, number, entropy.public_uniforms)
         return _table(chosen, drawn.values(), name)
     counts = np.asarray(release if isinstance(release, np.ndarray) else release.array("histogram"), dtype=np.float64)
     flat, shape = counts.ravel(), tuple(domain.size for domain in chosen.values())

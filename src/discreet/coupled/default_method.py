@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.coupled.marginals import why_not_measurable
+from discreet.coupled.residuals import asked_sets
 from discreet.coupled.workloads.product import ProductWorkload
 from discreet.coupled.workloads.workload import Workload
 
@@ -43,9 +44,9 @@ def default_method(workload: Workload, *, draws_rows: bool = False) -> str:
 
 
 def _in_one_set(workload: ProductWorkload) -> bool:
-    """Whether all queries ask of the same attributes, few enough for a histogram, and some of several values."""
+    """Whether one small histogram of the attributes of one query answers all, and some ask for several values."""
     asked = workload.on_asked_attributes()
-    if not asked.is_dense or any(len(axes) not in (0, len(asked.shape)) for axes, _ in asked.groups):
+    if not asked.is_dense or len(asked_sets(asked)) > 1:
         return False
     # The first weights of each attribute are those of queries that ask nothing of it.
     return any((weights[1:].sum(axis=1) > 1).any() for weights, _ in asked.weights_by_attribute())

@@ -9,7 +9,7 @@ C. Chow, C. Liu: Approximating discrete probability distributions with dependenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
@@ -22,7 +22,6 @@ from discreet.coupled.forests import LEAST_SHARE
 from discreet.coupled.residuals import Axes
 from discreet.coupled.shrinking import Law, shrink_cells, shrink_table
 from discreet.errors import UsageError
-from discreet.privacy import entropy
 
 __all__ = ["codes_from_tree", "consistent_tables", "tree_parts"]
 
@@ -125,9 +124,12 @@ def tree_parts(
 
 
 def codes_from_tree(
-    tree: pl.DataFrame, counts: Floats, sizes: Mapping[str, int], rows: int
+    tree: pl.DataFrame, counts: Floats, sizes: Mapping[str, int], rows: int, uniforms: Callable[[int], Floats]
 ) -> dict[str, NDArray[np.int64]]:
-    """Codes of rows that are drawn from a released tree: a root by its counts, a child by those beside its parent's."""
+    """Codes of rows that are drawn from a released tree: a root by its counts, a child by those beside its parent's.
+
+    ``uniforms`` gives this many random numbers from 0 to 1.
+    """
     starts = tree["start"].to_list()
     fits = set(tree["attribute"]) == set(sizes) and np.isfinite(counts).all() and counts.min() >= 0
     expected = [0]
@@ -139,19 +141,18 @@ def codes_from_tree(
     for (attribute, parent, _), (start, stop) in zip(tree.rows(), pairwise(expected), strict=True):
         table = counts[start:stop].reshape(-1, sizes[attribute])
         above = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
-        codes[attribute] = _drawn(table, above)
+        codes[attribute] = _drawn(table, above, uniforms(rows))
     return {attribute: codes[attribute] for attribute in sizes}
 
 
-def _drawn(table: Floats, above: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drawn(table: Floats, above: NDArray[np.int64], uniforms: Floats) -> NDArray[np.int64]:
     """A column of the table for each of the rows ``above``, with the chances that the counts of that row give."""
     running = np.cumsum(table, axis=1)
     # One line of numbers for all rows of the table: row r goes from r to r + 1.
     shares = running / np.maximum(running[:, -1:], 1e-300)
     shares[:, -1] = 1.0
-    places = np.searchsorted(
-        (shares + np.arange(len(table))[:, None]).ravel(), above + entropy.public_uniforms(above.size), side="right"
-    )
+    line = (shares + np.arange(len(table))[:, None]).ravel()
+    places = np.searchsorted(line, above + uniforms, side="right")
     return np.clip(places - above * table.shape[1], 0, table.shape[1] - 1)
 
 

@@ -82,7 +82,7 @@ class MeasuredMarginals(BudgetedMethod):
     >>> table = survey(households=200, seed=1)
     >>> release = MeasuredMarginals(epsilon=4).release(table, all_marginals(table, 2))
     >>> release.table("tree").columns, release.table("answers").height
-    (['attribute', 'parent', 'start'], NNN)
+    (['attribute', 'parent', 'start'], 352)
     """
 
     name: ClassVar[str] = "marginals"

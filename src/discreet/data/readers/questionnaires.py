@@ -27,8 +27,9 @@ from discreet.data.readers.drafts import TableDraft
 from discreet.data.readers.files import first_line
 from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.generic import read_columns
-from discreet.data.readers.layout import Column, Layout
+from discreet.data.readers.layout import Column, Layout, split_header
 from discreet.data.readers.records import Records
+from discreet.data.values import number_in
 from discreet.errors import DataError, Remedy
 
 __all__ = ["FORMATS"]
@@ -94,24 +95,50 @@ def _adult_parts(place: Location) -> list[Path]:
     return place.mains("adult.data", "adult.test") or place.mains("adult.csv") or place.mains("adult.parquet*")
 
 
-def _adult(path: Path, encoding: str) -> Records:
-    columns = tuple(
-        Column(
-            name,
-            "integer" if isinstance(domain, IntegerDomain) else "text",
-            headers=_ADULT_HEADERS.get(name) or tuple(dict.fromkeys(name.replace("-", sign) for sign in "-_.")),
-        )
-        for name, domain in _ADULT.items()
-    )
+def _is_adult(place: Location) -> bool:
+    """Whether these are files of Adult by their names and, where they have a header, by their columns.
+
+    A header is no record, so this tells nothing about anybody.
+    """
+    parts = _adult_parts(place)
+    return bool(parts) and all(_adult_columns(path) for path in parts)
+
+
+def _adult_columns(path: Path) -> bool:
     if ".parquet" in path.name:
-        records = read_columns(path, columns)
+        try:
+            names = list(pl.read_parquet_schema(path))
+        except (OSError, pl.exceptions.PolarsError):
+            return True  # the reader says what is wrong with it
+    else:
+        head = first_line(path, encoding="latin-1")
+        names = split_header(head, ",", quoted=False)
+        if head.startswith("|") or not names or number_in(names[0].strip()) is not None:
+            return True
+    names = [name.strip().strip('"') for name in names]
+    return all(column.found_in(names) for column in _ADULT_COLUMNS)
+
+
+_ADULT_COLUMNS = tuple(
+    Column(
+        name,
+        "integer" if isinstance(domain, IntegerDomain) else "text",
+        headers=_ADULT_HEADERS.get(name) or tuple(dict.fromkeys(name.replace("-", sign) for sign in "-_.")),
+    )
+    for name, domain in _ADULT.items()
+)
+
+
+def _adult(path: Path, encoding: str) -> Records:
+    if ".parquet" in path.name:
+        records = read_columns(path, _ADULT_COLUMNS)
     else:
         head = first_line(path, encoding=encoding)
         separator = ", " if ", " in head or head.startswith("|") else ","
         header = head.strip('"').casefold().startswith("age")
         # adult.test begins with a line about the cross validation.
         skip = int(head.startswith("|"))
-        layout = Layout(columns, separator=separator, header=header, quoted=True, encoding=encoding, skip=skip)
+        layout = Layout(_ADULT_COLUMNS, separator=separator, header=header, quoted=True, encoding=encoding, skip=skip)
         records = read_delimited(path, layout)
     # Its labels end with a full stop.
     return records.with_frame(records.frame.with_columns(pl.col("income").str.strip_suffix(".")))
@@ -181,6 +208,14 @@ def load_kddcup(place: Location) -> TableDraft:
     return TableDraft(records.with_frame(records.frame.with_columns(pl.col("label").str.strip_suffix("."))), _KDD)
 
 
+def _is_kddcup(place: Location) -> bool:
+    """Whether a file of that name begins with a record: the original has no header, and other tables have one."""
+    path = place.main(*_KDD_NAMES)
+    if path is None:
+        return False
+    return not path.name.endswith(".csv") or number_in(first_line(path, encoding="latin-1").split(",")[0]) is not None
+
+
 _KDD_NAMES = ("kddcup.data", "kddcup.data_10_percent", "kddcup*.data*", "kddcup.data*", "kddcup*.csv")
 
 # Zeros and ones
@@ -237,7 +272,7 @@ FORMATS = (
         "Table",
         "Adult (UCI census income): 15 attributes",
         "adult.data, adult.test, adult.csv or adult.parquet",
-        lambda place: bool(_adult_parts(place)),
+        _is_adult,
         load_adult,
     ),
     Format(
@@ -245,7 +280,7 @@ FORMATS = (
         "Table",
         "KDD Cup 1999: 42 attributes of network connections",
         "kddcup.data or kddcup.data_10_percent",
-        lambda place: place.main(*_KDD_NAMES) is not None,
+        _is_kddcup,
         load_kddcup,
     ),
     Format(

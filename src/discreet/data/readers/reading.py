@@ -105,6 +105,8 @@ def _read(
         chosen, place = _recognized(place)
     else:
         chosen = _named(format)
+    if "domains" in options and "what" in chosen.options:
+        options = {"what": "table", **options}  # nothing but a table has domains
     _refuse_unknown(chosen, set(options))
     draft: Draft = chosen.load(place, **{key: value for key, value in options.items() if key in chosen.options})
     rest = {key: value for key, value in options.items() if key not in chosen.options}

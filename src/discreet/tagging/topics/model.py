@@ -36,6 +36,12 @@ Counts = NDArray[np.int32]
 
 Numbers = NDArray[np.integer[Any]]
 
+_LEARNED = {
+    *("topic_words_", "resource_topics_", "tag_topics_", "tag_counts_", "resource_counts_", "topic_counts_"),
+    *("assignments_", "log_likelihood_", "sweeps_", "converged_", "tags_", "resources_", "_chain", "_documents"),
+}
+"""What ``fit`` sets."""
+
 CHUNK = 1 << 15
 
 
@@ -254,7 +260,7 @@ class TopicModel:
         self.tag_topics_ = _shares(self.tag_counts_ + self.beta)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_chain" or (name.endswith("_") and not name.startswith("_")):
+        if name in _LEARNED:
             raise UsageError("this topic model is not fitted.", remedy="Call fit(data) first.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
