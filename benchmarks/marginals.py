@@ -37,6 +37,8 @@ EPSILONS = ("1/4", "1", "4")
 DELTAS = ("0", "1e-6")
 ADULT = Path.home() / ".cache" / "discreet" / "data" / "adult"
 
+METHODS: list[str] = ["independent", "projected", "least squares", "`marginals`"]
+
 Floats = NDArray[np.float64]
 
 
@@ -78,23 +80,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args(arguments)
     begun = time.perf_counter()
-    names: tuple[str, ...] = ("independent", "projected", "least squares", "`marginals`")
-    print(f"| table | attributes | ε | δ | {' | '.join(names)} |")
-    print(f"| {' | '.join(['---'] * (4 + len(names)))} |")
+    print(f"| table | attributes | ε | δ | {' | '.join(METHODS)} |")
+    print(f"| {' | '.join(['---'] * (4 + len(METHODS)))} |")
     for title, table in tables(options.adult):
         for ways in options.ways:
             workload = all_marginals(table, ways)
             truth = workload.true_answers(table) / GRID
             for delta in DELTAS:
                 for epsilon in EPSILONS:
-                    squares, variation = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+                    squares, variation = dict.fromkeys(METHODS, 0.0), dict.fromkeys(METHODS, 0.0)
                     for _ in range(options.runs):
                         for name, found in answers(table, workload, epsilon, delta, truth).items():
                             off = np.abs(found - truth)
                             squares[name] += float(np.square(off).mean()) / options.runs
                             sums = [off[queries].sum() for _, queries in workload.groups]
                             variation[name] += float(np.mean(sums)) / (2 * len(table) * options.runs)
-                    shown = [f"{squares[name] ** 0.5:,.1f} ({variation[name]:.3f})" for name in names]
+                    shown = [f"{squares[name] ** 0.5:,.1f} ({variation[name]:.3f})" for name in METHODS]
                     print(f"| {title} | {ways} | {epsilon} | {delta} | {' | '.join(shown)} |", flush=True)
     print(f"{time.perf_counter() - begun:.0f} s", file=sys.stderr)
     return 0
