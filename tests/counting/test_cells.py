@@ -102,3 +102,9 @@ def test_too_many_cells() -> None:
     values = ",".join(str(n) for n in range(30_000))
     with pytest.raises(UsageError, match="two thousand million"):
         Cells.of(data, [f"day={values}", f"hour={values}"])
+
+
+def test_items_that_happen_to_occur_are_no_cells() -> None:
+    """Which items occur is somebody's secret, also for those who make cells by themselves."""
+    with pytest.raises(PrivacyError, match="public list of items"):
+        Cells.of(dc.Interactions([("u", "a"), ("u", "b")]))

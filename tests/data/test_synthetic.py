@@ -221,6 +221,27 @@ def test_checkins_of_any_size(users, items, records):
     assert data.may_repeat
 
 
+@pytest.mark.parametrize(
+    ("users", "records", "busiest"), [(700, 14_000, 900), (100, 100, 1), (100, 1000, 10), (100, 1000, 901), (1, 5, 5)]
+)
+def test_a_city_with_a_busiest_person_and_a_tail(users, records, busiest):
+    data, truth = synthetic.checkin_world(users=users, items=300, records=records, busiest=busiest, seed=1)
+    held = np.sort(data.records_per_user)[::-1]
+    assert (data.n_users, len(data), held[0]) == (users, records, busiest)
+    assert held[-1] >= 1
+    assert sorted(data.records_per_user[truth.heavy], reverse=True) == held[: truth.heavy.size].tolist()
+    if busiest == 900:  # a straight line in logarithms of rank and visits, down from the busiest
+        slope = np.polyfit(np.log(np.arange(1, 301)), np.log(held[:300]), 1)
+        assert -1 < slope[0] < -0.4
+        assert abs(np.polyval(slope, 0) - np.log(900)) < 0.2
+
+
+@pytest.mark.parametrize("busiest", [9, 902, 0, True, 10.0])
+def test_a_busiest_person_who_cannot_be(busiest):
+    with pytest.raises(UsageError, match="busiest"):
+        synthetic.checkins(users=100, items=30, records=1000, busiest=busiest, seed=1)
+
+
 def test_weekdays_are_those_of_the_times(checkins):
     data, _ = checkins
     days = pl.from_epoch(pl.Series(data.timestamp)).dt.strftime("%A")

@@ -37,6 +37,7 @@ SETTINGS = [
     count("hybrid", epsilon=1, cap=2, delta="1e-6"),
     count("hybrid", epsilon=1, cap=2, delta="1e-6", contexts=("weekday",), repeats=True),
     count("dft", epsilon=1, cap=2, delta="1e-6"),
+    count("dft", epsilon="1e-7", cap=2, contexts=("weekday",), repeats=True),
     *[
         other(
             "top-items",

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,8 +17,8 @@ import discreet as dc
 from discreet.errors import DataError
 from discreet.privacy.losses import mu_for, rho_for
 from discreet.studies import StudyReport, published, study
-from discreet.studies.sampling import SamplingStudy, in_order_of_ids
-from discreet.studies.sampling_run import CountingRun, Counts, comparison, half, measure, scores_of
+from discreet.studies.sampling import SamplingStudy, in_order_of_ids, printed_lists, sizes
+from discreet.studies.sampling_run import CountingRun, Counts, Measured, comparison, half, measure, scores_of
 from discreet.studies.study import Measurements, made, summarized
 
 LISTED = {one["name"]: one for one in SamplingStudy().layout["methods"]}
@@ -160,7 +161,7 @@ def test_true_counts_have_no_error(run: CountingRun) -> None:
 
 def test_with_an_endless_budget_nothing_is_lost(run: CountingRun) -> None:
     endless = replace(run, epsilon=Fraction(10**6), cap=10_000)
-    measured, _ = measure(endless, [LISTED["weighted"]], lambda who: None)
+    measured = measure(endless, [LISTED["weighted"]], lambda who: None).scores
     assert error(measured) < 1e-2
     assert error(measured, "edges") < 1e-2
 
@@ -168,7 +169,7 @@ def test_with_an_endless_budget_nothing_is_lost(run: CountingRun) -> None:
 def test_means_and_deviations_are_over_runs() -> None:
     rows = [("a", "items", "mse", 4.0), ("a", "items", "top", 0.3), ("a", "items", "top", 0.5)]
     scores = summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String))
-    table = comparison(scores, [{"name": "a", "from": "paper", "spends": "ε"}])
+    table = comparison(Measured(scores, {}, {}), [{"name": "a", "from": "paper", "spends": "ε"}])
     assert table.select("level", "squared error", "top").rows() == [("items", 4.0, 0.4)]
     assert math.isclose(table["top sd"].item(), math.sqrt(0.02))
 
@@ -262,10 +263,78 @@ def test_ids_in_order_of_popularity_help_the_fourier_transform() -> None:
     exact = replace(run, epsilon=Fraction(100))
     in_order = in_order_of_ids(exact, LISTED["DFT"], lambda who: None)
     assert in_order is not None
-    shuffled, _ = measure(exact, [LISTED["DFT"]], lambda who: None)
+    shuffled = measure(exact, [LISTED["DFT"]], lambda who: None).scores
     assert in_order.filter(level="items")["squared error"].item() < 0.5 * error(shuffled)
 
 
 def test_a_declared_catalog_keeps_its_order(run: CountingRun) -> None:
     assert run.as_they_came is None
     assert in_order_of_ids(run, LISTED["DFT"], lambda who: None) is None
+
+
+# Real check-ins, and methods that cannot run
+
+
+def test_every_method_runs_on_a_city_with_a_very_busy_person() -> None:
+    """3,600 visits of one person among 28,000 counts: DFT had no grid for that."""
+    city = dc.synthetic.checkins(users=60, items=4_000, records=4_000, busiest=3_600, seed=1)
+    run = replace(run_of(city), runs=1)
+    measured = measure(run, [one for one in LISTED.values() if "second" not in one], lambda who: None)
+    assert measured.refused == {}
+    table = comparison(measured, list(LISTED.values()))
+    assert "did not run" not in table.columns
+    assert error(measured.scores.filter(method="DFT")) > error(measured.scores.filter(method="SRA"))
+
+
+class SomeRefused(SamplingStudy):
+    """The study with noise that nobody can draw for three of its methods."""
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        layout = super().layout
+        for one in layout["methods"]:
+            if one["name"] in ("DFT", "HPA", "clipped, expected"):
+                one["with"] |= {name: "1e-40" for name in ("epsilon", "delta") if name in one["with"]}
+        return layout
+
+
+def test_a_method_that_cannot_run_is_a_row_that_says_why() -> None:
+    told: list[float] = []
+    world = dc.synthetic.films(users=40, items=25, records=500, seed=5)
+    report = SomeRefused().run(world, quick=True, progress=lambda share, what: told.append(share))
+    for part in ("Item counts", "Edge counts", "One release"):
+        table = next(table for heading, table in report.tables.items() if heading.startswith(part))
+        refused = table.filter(pl.col("did not run") != "")
+        assert refused["method"].to_list() == ["HPA", "DFT", "clipped, expected"]
+        assert refused["squared error"].is_null().all()
+        assert refused["did not run"].str.contains("noise is drawn").all()
+        others = table.filter(pl.col("did not run") == "", ~pl.col("method").str.starts_with("selection"))
+        assert others["squared error"].is_not_null().all()
+    assert report.verdicts is not None
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert told == sorted(told)
+
+
+# Tables 4 and 5
+
+
+def test_films_of_movielens_stand_beside_table_5() -> None:
+    titles = ["American Beauty (1999)", "Matrix, The (1999)", "Boxcar"]
+    people = {"user_id": [0, 1, 2], "gender": ["M", "F", "M"], "age": [18, 25, 1]}
+    rows = [(user, item, 1.0, 86_400 * item) for user in range(3) for item in range(user + 1)]
+    data = dc.Interactions(rows, items=pl.DataFrame({"item_id": [0, 1, 2], "title": titles}), users=people, name="tiny")
+    run = run_of(data)
+    table = printed_lists(run, {"original": titles, "SRA": titles})
+    assert table is not None
+    assert table["original, printed"][0] == "American Beauty"
+    assert table["original, here"].to_list() == titles
+    assert table["HPA, here"].to_list() == ["", "", ""]
+    known = sizes(run)
+    assert known.row(0) == ("here: tiny", 3, 3, 6, 3, 2.0, 1)
+    assert known.filter(name="MovieLens")["most"].item() == 2314
+
+
+def test_other_films_are_not_compared_with_table_5(run: CountingRun) -> None:
+    assert [one.name for one in run.contexts] == ["gender", "age"]
+    assert printed_lists(run, {}) is None
+    assert printed_lists(run_of(dc.synthetic.checkins(users=50, items=20, seed=1)), {}) is None

@@ -11,6 +11,7 @@ from discreet.cli.commands import chosen_from, command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, working
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading
 from discreet.cli.spending import Overwrite, place_for
+from discreet.errors import UsageError
 
 __all__ = ["app"]
 
@@ -97,13 +98,17 @@ def generate(
     users: Annotated[int | None, typer.Option("--users", help="How many users (households for survey).")] = None,
     items: Annotated[int | None, typer.Option("--items", help="How many items.")] = None,
     records: Annotated[int | None, typer.Option("--records", help="How many records.")] = None,
+    busiest: Annotated[
+        int | None, typer.Option("--busiest", help="For checkins: records of the busiest user; a heavy tail below.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Generate synthetic data about invented people.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
         discreet data generate films --seed 7 --out films.parquet
+        discreet data generate checkins --items 2000 --records 9000 --busiest 900 --seed 7 --out city.parquet
     """
     from discreet.data import synthetic
     from discreet.data.readers import write
@@ -115,6 +120,10 @@ def generate(
         sizes = {"households": users}
     elif name in ("tags", "listeners"):
         sizes = {"users": users, "resources": items, "records": records}
+    if busiest is not None and name != "checkins":
+        raise UsageError("--busiest goes with checkins.")
+    if name == "checkins":
+        sizes["busiest"] = busiest
     with working(f"generating {name}"):
         data = getattr(synthetic, name)(seed=seed, **{what: size for what, size in sizes.items() if size is not None})
     with working(f"writing {out}"):

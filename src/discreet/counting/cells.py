@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.remedies import PUBLIC_CATALOG
 from discreet.counting.contexts import TYPES_OF_TABLE, Context, contexts_of
 from discreet.data.interactions import Interactions
-from discreet.errors import UsageError
+from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, cap_records
 from discreet.privacy.choosing import Key, id_words, keyed_words, numbered
@@ -70,6 +71,11 @@ class Cells:
     @classmethod
     def of(cls, data: Interactions, contexts: Sequence[Context | str] = ()) -> Cells:
         """Records of which every context has one of its public values; the others are left out."""
+        if not data.catalog_is_public:
+            raise PrivacyError(
+                "counts need a public list of items; these data only show which items occur, and that is secret.",
+                remedy=PUBLIC_CATALOG,
+            )
         declared = contexts_of(contexts, data)
         if math.prod(len(context.values) for context in declared) * max(data.n_items, 1) >= MOST_CELLS:
             raise UsageError(

@@ -7,8 +7,11 @@ L. Fan, H. Jin: A practical framework for privacy-preserving data analytics. WWW
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,12 +22,15 @@ from discreet.counting.contexts import contexts_of
 from discreet.data.interactions import Interactions
 from discreet.evaluation.counts import top_k_precision
 from discreet.studies.sampling_run import CountingRun, Counts, Listed, Tick, comparison, measure, release_of
-from discreet.studies.study import Measurements, Settings, Steps, Study
+from discreet.studies.study import Measurements, Settings, Steps, Study, published, published_table
 
-__all__ = ["SamplingStudy", "in_order_of_ids"]
+__all__ = ["SamplingStudy", "in_order_of_ids", "printed_lists", "sizes"]
 
 CAPPED = ("SRA", "HPA", "weighted")
 """Those whose error is followed over l."""
+
+YEAR = re.compile(r" \([0-9]{4}\)$")
+"""The year after the title of a film."""
 
 POPULAR = (1, 5, 10, 20, 40, 60, 80, 100)
 SHOWN, SELECTION = "clipped, expected", "selection of the top, zCDP"
@@ -46,18 +52,18 @@ class SamplingStudy(Study):
         both = [one for one in listed.values() if "second" not in one]
         more = 2 + int(run.has_days) + int(run.as_they_came is not None)
         steps.expect(run.runs * (len(both) + len(listed) + len(CAPPED) * len(run.caps) + more))
-        main, last = measure(run, both, steps.done)
+        main = measure(run, both, steps.done)
         alone = replace(run, epsilon=Fraction(settings.single), contexts=())
-        single, _ = measure(alone, list(listed.values()), lambda who: steps.done(f"{who}, items alone"))
+        single = measure(alone, list(listed.values()), lambda who: steps.done(f"{who}, items alone"))
         tables = {
             "main": comparison(main, both),
             "single": comparison(single, list(listed.values())),
             "caps": over_caps(run, [listed[name] for name in CAPPED], steps.done),
-            "look": popularity_precision(run, listed["HPA"], steps.done),
+            "look": popularity_precision(run, listed["HPA"], steps.done) if "HPA" in main.last else None,
             "reduction": data_reduction(run),
-            "weekly": weekly_shares(run, listed, steps.done),
+            "weekly": weekly_shares(run, listed, steps.done) if {"HPA", SHOWN} <= set(main.last) else None,
             "in order of ids": in_order_of_ids(run, listed["DFT"], steps.done),
-            "top": _lengths(main),
+            "top": _lengths(main.scores),
             "zeros": pl.DataFrame(
                 {
                     "level": ["items", "edges"],
@@ -65,9 +71,10 @@ class SamplingStudy(Study):
                 }
             ),
         }
-        lists = _lists(run, last)
+        lists = _lists(run, main.last)
         titles = {name: run.data.titles(codes) for name, codes in lists.items()}
         tables["lists"] = pl.DataFrame({"rank": range(1, run.top + 1)} | titles)
+        tables["table 4"], tables["table 5"] = sizes(run), printed_lists(run, titles)
         shared = {name: float(len(set(codes) & set(lists["original"]))) for name, codes in lists.items()}
         figures = {f"of the original list in that of {name}": n for name, n in shared.items() if name != "original"}
         labels = {
@@ -95,18 +102,45 @@ def _lengths(main: pl.DataFrame) -> pl.DataFrame:
     return found.select("method", length.alias("K"), pl.col("value").alias("precision"), "sd")
 
 
-def _lists(run: CountingRun, last: dict[str, Counts]) -> dict[str, list[int]]:
+def _lists(run: CountingRun, last: Mapping[str, Counts]) -> dict[str, list[int]]:
     """Codes of the top items of one context: the original, and by the last release of some methods."""
 
     def top(scores: NDArray[np.float64]) -> list[int]:
         return np.argsort(-scores, kind="stable")[: run.top].tolist()
 
     lists = {"original": top(run.edges[:, run.place].astype(float))}
-    for name in ("SRA", "HPA", SHOWN, SELECTION):
+    for name in (name for name in ("SRA", "HPA", SHOWN, SELECTION) if name in last):
         scores = last[name].edge_scores
         assert scores is not None
         lists[name] = top(scores[:, run.place])
     return lists
+
+
+def sizes(run: CountingRun) -> pl.DataFrame:
+    """Table 4: the paper's data sets, and the one at hand. Items are those of the catalog."""
+    held = run.data.records_per_user[run.data.records_per_user > 0]
+    here = {"users": held.size, "items": run.data.n_items, "records": len(run.data)}
+    here |= {"most": int(held.max()), "mean": float(held.mean()), "fewest": int(held.min())}
+    kept = published("sampling")["data sets"]
+    printed = pl.DataFrame(kept["rows"], schema=kept["columns"], orient="row")
+    measured = pl.DataFrame([{"name": f"here: {run.data.name or 'these records'}", **here}], schema=printed.schema)
+    return pl.concat([measured, printed])
+
+
+def printed_lists(run: CountingRun, measured: Mapping[str, list[str]]) -> pl.DataFrame | None:
+    """Table 5 beside the lists of this run, where edges are by gender and age and the films are those of MovieLens."""
+    if [one.name for one in run.contexts] != ["gender", "age"]:
+        return None
+    printed = published_table("sampling")
+    known = {YEAR.sub("", title) for title in run.data.titles(np.arange(run.data.n_items))}
+    if not printed["in MovieLens"].is_in(known).any():
+        return None
+    columns: dict[str, list[Any]] = {"rank": list(range(1, run.top + 1))}
+    for name in ("original", "SRA", "HPA"):
+        titles = printed.filter(list=name)["in MovieLens"].to_list()[: run.top]
+        columns[f"{name}, printed"] = titles + [""] * (run.top - len(titles))
+        columns[f"{name}, here"] = measured.get(name, [""] * run.top)
+    return pl.DataFrame(columns)
 
 
 # What the size of the sample does
@@ -116,8 +150,9 @@ def over_caps(run: CountingRun, methods: list[Listed], tick: Tick) -> pl.DataFra
     """Figure 6: SRA, HPA and weighted counts for every l."""
     found = []
     for cap in run.caps:
-        scores, _ = measure(replace(run, cap=cap), methods, lambda who, cap=cap: tick(f"{who}, l = {cap}"))
-        found.append(comparison(scores, methods).select("level", "method", "squared error", l=pl.lit(cap)))
+        measured = measure(replace(run, cap=cap), methods, lambda who, cap=cap: tick(f"{who}, l = {cap}"))
+        errors = comparison(measured, methods).drop_nulls("squared error")
+        found.append(errors.select("level", "method", "squared error", l=pl.lit(cap)))
     return pl.concat(found)
 
 
@@ -181,8 +216,7 @@ def in_order_of_ids(run: CountingRun, dft: Listed, tick: Tick) -> pl.DataFrame |
     """DFT, the one method that goes by the order of the catalog, with items in the order of their ids."""
     if run.as_they_came is None:
         return None
-    scores, _ = measure(replace(run, data=run.as_they_came, as_they_came=None), [dft], tick)
-    return comparison(scores, [dft])
+    return comparison(measure(replace(run, data=run.as_they_came, as_they_came=None), [dft], tick), [dft])
 
 
 def _days(cells: Cells, kept: NDArray[np.bool_]) -> NDArray[np.float64]:

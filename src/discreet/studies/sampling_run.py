@@ -18,14 +18,16 @@ from discreet.counting.estimation import expected_counts
 from discreet.counting.finishing import nonnegative
 from discreet.counting.top_items import TopItems
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError
 from discreet.evaluation.counts import count_mse, kl_original_to_released, kl_released_to_original, top_k_precision
 from discreet.privacy.losses import mu_for, rho_for
 from discreet.privacy.numbers import as_fraction
 from discreet.privacy.release import Release
 from discreet.studies.study import Settings, made, summarized
 
-__all__ = ["CountingRun", "Counts", "Listed", "Tick", "comparison", "half", "measure", "release_of", "scores_of"]
+__all__ = [
+    "CountingRun", "Counts", "Listed", "Measured", "Tick", "comparison", "half", "measure", "release_of", "scores_of",
+]  # fmt: skip
 
 METRICS = {
     "mse": ("squared error", "sd"),
@@ -236,32 +238,54 @@ class Counts:
     """The longest list that was released, where that is all there is."""
 
 
-def measure(run: CountingRun, methods: Sequence[Listed], tick: Tick) -> tuple[pl.DataFrame, dict[str, Counts]]:
-    """Make every release as often as the run says, and score it.
+@dataclass(frozen=True)
+class Measured:
+    """What the releases of some methods came to.
+
+    Parameters
+    ----------
+    scores
+        Means and deviations over the runs, by method, level and metric.
+    last
+        The last counts of each method that ran.
+    refused
+        Why methods did not run, by their names.
+    """
+
+    scores: pl.DataFrame
+    last: Mapping[str, Counts]
+    refused: Mapping[str, str]
+
+
+def measure(run: CountingRun, methods: Sequence[Listed], tick: Tick) -> Measured:
+    """Make every release as often as the run says, and score it. A method that is refused stops none of the others.
 
     Parameters
     ----------
     methods
         As the layout lists them; ``after`` is what is done to the counts of a release, ``second`` a release that is
         made beside the first one, of which the list is taken.
-
-    Returns
-    -------
-    tuple
-        Means and deviations over the runs, by method, level and metric; and the last counts of each method.
     """
     rows: list[tuple[str, str, str, float]] = []
     last: dict[str, Counts] = {}
+    refused: dict[str, str] = {}
     for one in methods:
+        name = one["name"]
         for _ in range(run.runs):
-            last[one["name"]] = release_of(run, one)
-            rows += [(one["name"], *key, value) for key, value in scores_of(run, last[one["name"]]).items()]
-            tick(one["name"])
-    return summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String)), last
+            if name not in refused:
+                try:
+                    last[name] = release_of(run, one)
+                except DiscreetError as error:
+                    refused[name] = str(error)
+                else:
+                    rows += [(name, *key, value) for key, value in scores_of(run, last[name]).items()]
+            tick(name)
+    return Measured(summarized(rows, dict.fromkeys(("method", "level", "metric"), pl.String)), last, refused)
 
 
-def comparison(scores: pl.DataFrame, methods: Sequence[Listed]) -> pl.DataFrame:
-    """One row for each level and method, one column for each metric."""
+def comparison(measured: Measured, methods: Sequence[Listed]) -> pl.DataFrame:
+    """One row for each level and method, one column for each metric, and why methods did not run where some did not."""
+    scores = measured.scores
     about = pl.DataFrame([{"method": one["name"], "from": one["from"], "spends": one["spends"]} for one in methods])
     levels = pl.DataFrame({"level": [level for level in ("items", "edges") if level in scores["level"]]})
     table = levels.join(about, how="cross")
@@ -269,7 +293,10 @@ def comparison(scores: pl.DataFrame, methods: Sequence[Listed]) -> pl.DataFrame:
         named = {"value": heading} | ({"sd": sd} if sd else {})
         found = scores.filter(metric=metric).select("level", "method", *named).rename(named)
         table = table.join(found, on=["level", "method"], how="left", maintain_order="left")
-    return table
+    if not measured.refused:
+        return table
+    why = [measured.refused.get(name, "") for name in table["method"]]
+    return table.with_columns(pl.Series("did not run", why, dtype=pl.String))
 
 
 def release_of(run: CountingRun, one: Listed) -> Counts:

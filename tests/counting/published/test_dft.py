@@ -10,11 +10,13 @@ import pytest
 
 import discreet as dc
 from discreet.counting import DFT
+from discreet.counting.cells import Cells
 from discreet.counting.published.dft import TABLE_BITS, IntegerDFT
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import mu_for
+from discreet.privacy.noise import MOST_SCALE
 from discreet.privacy.units import Unit
 
 LENGTHS = [1, 2, 3, 8, 9, 16, 101]
@@ -104,6 +106,39 @@ def test_scales_are_those_of_the_theorem(drawn_scales, delta) -> None:
     else:
         sigma = math.sqrt(30) / float(mu_for("1/2", delta))
         assert float(drawn_scales[0]) * step == pytest.approx(sigma, rel=1e-3)
+
+
+@pytest.mark.parametrize(("delta", "epsilon"), [(0, "1e-6"), (0, "5e-8"), ("1e-9", "1e-8")])
+def test_a_large_scale_is_drawn_on_a_coarser_grid(drawn_scales, delta, epsilon) -> None:
+    """The scale in records stays that of the theorem, up to what rounded cosines cost."""
+    data = dc.Interactions([("u", 0)], items=range(100))
+    method = DFT(epsilon=epsilon, cap=30, coefficients=20, delta=delta)
+    method.release(data)
+    assert 2**46 < drawn_scales[0] <= MOST_SCALE
+    length = math.sqrt(30)
+    scale = length / float(mu_for(epsilon, delta)) if delta else math.sqrt(20) * length / float(epsilon)
+    assert 1 < method.estimate(data)["scale"] / scale < 1.01
+
+
+def test_the_grid_follows_from_public_values() -> None:
+    items = range(100)
+    one, many = dc.Interactions([("u", 0)], items=items), dc.Interactions([("u", i) for i in items], items=items)
+    for epsilon in ("1", "1e-6", "5e-8"):
+        method = DFT(epsilon=epsilon, cap=30)
+        assert method._on_grid(Cells.of(one), "items") == method._on_grid(Cells.of(many), "items")
+        sums = [method._transform(Cells.of(d), "items").of(method._sums(Cells.of(d), "items")) for d in (one, many)]
+        assert (sums[0].l1, sums[0].step) == (sums[1].l1, sums[1].step)
+    assert [DFT(epsilon=e, cap=30)._on_grid(Cells.of(one), "items")[0].bits for e in ("1", "5e-8")] == [16, 10]
+
+
+def test_as_published_a_city_of_check_ins_can_be_drawn(drawn_scales) -> None:
+    """One person with 1,794 visits among 150,563 counts needed 4.2e14 grid steps once."""
+    rows = [("u", 0)] * 1794 + [("v", 1)]
+    data = dc.Interactions(rows, items=range(21_509), duplicates="keep")
+    release = DFT(epsilon="1/2", cap="data").release(data, contexts=[], allow_refuted=True)
+    assert release.table("counts").height == 21_509
+    in_records = float(drawn_scales[0]) / 2**TABLE_BITS / math.sqrt(21_509)
+    assert in_records == pytest.approx(math.sqrt(20) * 1794 / 0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])

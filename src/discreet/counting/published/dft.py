@@ -19,15 +19,20 @@ from discreet.counting.published.fan_jin import COUNTED_IN_FULL, PublishedCounts
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.noise import MOST_SCALE
 from discreet.privacy.numbers import Rational, sqrt_up
+from discreet.privacy.weighing import sums_within_l2
 
 __all__ = ["DFT", "IntegerDFT"]
 
-BITS = 10
-"""Weights of users are whole numbers of 2^−10."""
+TABLE_BITS, BITS = 16, 10
+"""Cosines are whole numbers of 2^−16, weights of users of 2^−10: every product sum stays within 63 bits."""
 
-TABLE_BITS = 16
-"""Cosines are whole numbers of 2^−16. With sums of at most 2⁴¹ steps every product sum stays within 63 bits."""
+GRIDS = (
+    *((a, BITS) for a in range(TABLE_BITS, 9, -1)),
+    *((10, b) for b in range(BITS - 1, 3, -1)),
+)
+"""Bits of cosines and of weights, finest first. The first grid is used on which the noise can be drawn."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class DFT(PublishedCounts):
     C = √cap changes the real and imaginary parts by at most √k·C in L1, so Laplace noise of scale √k·C/ε spends ε. For
     normal noise of deviation C/μ parts that stand for two coefficients count √2-fold. Both hold for the integers that
     the noise is added to (``docs/proofs/counting.md``, Theorem 5), which takes a scale larger by less than a thousandth
-    for k = 20.
+    for k = 20, and by at most a hundredth on the coarser grids that very large scales are drawn on.
 
     Notes
     -----
@@ -98,13 +103,30 @@ class DFT(PublishedCounts):
         require_whole(self.coefficients, "coefficients")
 
     def _transform(self, cells: Cells, level: Level) -> IntegerDFT:
+        return self._on_grid(cells, level)[0]
+
+    def _on_grid(self, cells: Cells, level: Level) -> tuple[IntegerDFT, int]:
+        """The transform and the bits of weights: the finest grid that noise can be drawn on, from public values alone.
+
+        With M from the records every record weighs 1, so that no bits are needed for weights.
+        """
         length = cells.size(level)
-        return IntegerDFT(length, min(self.coefficients, length // 2 + 1), even=not self._budget.is_pure)
+        kept, even = min(self.coefficients, length // 2 + 1), not self._budget.is_pure
+        if self.cap == "data":
+            return IntegerDFT(length, kept, even), 0
+        mechanism = self._mechanisms(cells)[level]
+        for bits, weight_bits in GRIDS:
+            one = sums_within_l2(np.zeros(0, dtype=np.int64), Fraction(self.cap), may_repeat=True, bits=weight_bits)
+            transform = IntegerDFT(length, kept, even, bits)
+            if mechanism.parameter(transform.bounded(one, one.values)) <= MOST_SCALE:
+                return transform, weight_bits
+        # No grid is coarse enough: noise of such a scale is refused when the release is planned.
+        return IntegerDFT(length, kept, even, GRIDS[-1][0]), GRIDS[-1][1]
 
     def _sums(self, cells: Cells, level: Level) -> BoundedSums:
         """Counts of the records, each user's scaled down to the public length; or as they are, up to M."""
         bound = Fraction(self.cap) if self.cap != "data" else _published_bound(cells)
-        return cells.within(level, bound, 2, bits=BITS)
+        return cells.within(level, bound, 2, bits=self._on_grid(cells, level)[1])
 
     def _caps(self, cells: Cells) -> tuple[str, ...]:
         return super()._caps(cells) if self._is_public else COUNTED_IN_FULL
@@ -156,7 +178,7 @@ def _published_bound(cells: Cells) -> Fraction:
 
 @dataclass(frozen=True)
 class IntegerDFT:
-    """The first coefficients of the unitary discrete Fourier transform of real vectors, times 2^16·√length.
+    """The first coefficients of the unitary discrete Fourier transform of real vectors, times 2^bits·√length.
 
     Cosines and sines are rounded to integers once, from public values alone: the transform is a public integer matrix,
     sums go through it without any rounding, and what one user can change is bounded for this very matrix
@@ -174,11 +196,14 @@ class IntegerDFT:
     even
         Whether parts of coefficients that stand for two are taken √2-fold. The transform is then an isometry, which
         noise of one L2 scale wants; otherwise they are as they are, which the published L1 scale wants.
+    bits
+        Cosines and sines are whole numbers of 2^−bits.
     """
 
     length: int
     coefficients: int
     even: bool = False
+    bits: int = TABLE_BITS
 
     @property
     def has_middle(self) -> bool:
@@ -191,22 +216,24 @@ class IntegerDFT:
         return 2 * self.coefficients - 1 - self.has_middle
 
     def of(self, sums: BoundedSums) -> BoundedSums:
-        """The transform of sums, with what one user can change about it.
+        """The transform of sums, with what one user can change about it."""
+        return self.bounded(sums, self._coordinates(sums.values))
+
+    def bounded(self, sums: BoundedSums, coordinates: NDArray[np.int64]) -> BoundedSums:
+        """Coordinates of sums with what one user can change about them.
 
         Where one user's vector has ‖v‖₂² ≤ S, and table entries are off by at most 1, its transform has ‖·‖₁ ≤
-        √(length·S)·(2^16·√k + n) and ‖·‖₂ ≤ √(length·S)·(2^16 + √n), for k coefficients with n coordinates.
+        √(length·S)·(2^bits·√k + n) and ‖·‖₂ ≤ √(length·S)·(2^bits + √n), for k coefficients with n coordinates.
         """
         root = sqrt_up(self.length * sums.l2_squared)
         n = self.coordinates
-        l2 = root * (2**TABLE_BITS + sqrt_up(Fraction(n)))
+        l2 = root * (2**self.bits + sqrt_up(Fraction(n)))
         l1 = (
-            sqrt_up(Fraction(n)) * l2
-            if self.even
-            else root * (2**TABLE_BITS * sqrt_up(Fraction(self.coefficients)) + n)
+            sqrt_up(Fraction(n)) * l2 if self.even else root * (2**self.bits * sqrt_up(Fraction(self.coefficients)) + n)
         )
         return BoundedSums(
-            values=self._coordinates(sums.values),
-            step=sums.step / 2**TABLE_BITS,
+            values=coordinates,
+            step=sums.step / 2**self.bits,
             l1=l1,
             l2_squared=l2**2,
             linf=l2,
@@ -239,14 +266,14 @@ class IntegerDFT:
     def _coordinates(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Product sums with the rows of the integer matrix, one coefficient at a time."""
         angle = np.arange(self.length) * (math.tau / self.length)
-        fold = 2**TABLE_BITS * (math.sqrt(2) if self.even else 1.0)
+        fold = 2**self.bits * (math.sqrt(2) if self.even else 1.0)
         cosine, sine = (np.rint(fold * wave(angle)).astype(np.int64) for wave in (np.cos, np.sin))
-        rows = [values.sum() << TABLE_BITS]
+        rows = [values.sum() << self.bits]
         place = np.zeros(self.length, dtype=np.int64)
         for _ in range(self._pairs):
             place += np.arange(self.length)
             place[place >= self.length] -= self.length
             rows += [values @ cosine[place], values @ sine[place]]
         if self.has_middle:
-            rows.append((values[0::2].sum() - values[1::2].sum()) << TABLE_BITS)
+            rows.append((values[0::2].sum() - values[1::2].sum()) << self.bits)
         return np.array(rows, dtype=np.int64)

@@ -86,7 +86,9 @@ class CheckinTruth:
         return chosen
 
 
-def checkins(*, users: int = 2_000, items: int = 400, records: int | None = None, seed: int) -> Interactions:
+def checkins(
+    *, users: int = 2_000, items: int = 400, records: int | None = None, busiest: int | None = None, seed: int
+) -> Interactions:
     """Visits of places, repeats kept, each with its time and weekday.
 
     Parameters
@@ -95,25 +97,32 @@ def checkins(*, users: int = 2_000, items: int = 400, records: int | None = None
         Number of users and places.
     records
         Number of visits; by default sixty per user.
+    busiest
+        Number of visits of the busiest user. The others then have fewer by a power of their rank, at least one each, as
+        in real check-ins; without it, three users have very many and the others a log-normal number.
     seed
         The same seed gives the same data.
 
     Notes
     -----
     Most visits are to a few favorites, most of them in the home district; the weekday depends on the kind of the place.
-    Three users have 200, 60 and 20 times the visits of the median, each up to a fifth of all records, to show what a
-    cap on contributions does. The list of places is public; the district where a user lives is not.
+    Without ``busiest`` three users have 200, 60 and 20 times the visits of the median, each up to a fifth of all
+    records, to show what a cap on contributions does. The list of places is public; the district where a user lives is
+    not. A city of the size of real check-ins: ``checkins(users=7_115, items=21_509, records=138_957, busiest=1_794,
+    seed=7)``.
 
     Examples
     --------
     >>> checkins(users=100, items=50, seed=7)
     Interactions('checkins': 6,000 records, 100 users, 50 items, times, weekday)
+    >>> int(checkins(users=100, items=50, records=1_000, busiest=200, seed=7).records_per_user.max())
+    200
     """
-    return checkin_world(users=users, items=items, records=records, seed=seed)[0]
+    return checkin_world(users=users, items=items, records=records, busiest=busiest, seed=seed)[0]
 
 
 def checkin_world(
-    *, users: int = 2_000, items: int = 400, records: int | None = None, seed: int
+    *, users: int = 2_000, items: int = 400, records: int | None = None, busiest: int | None = None, seed: int
 ) -> tuple[Interactions, CheckinTruth]:
     """The same visits as ``checkins``, and the parameters that they were drawn with."""
     n_users, n_items = check_size(users, "users", least=1), check_size(items, "items", least=1)
@@ -121,7 +130,11 @@ def checkin_world(
     generator = seeded(seed, "checkins")
 
     kind, district, truth, home = _city(n_users, n_items, generator)
-    counts, heavy = _activity(n_users, n_records, generator)
+    if busiest is None:
+        counts, heavy = _activity(n_users, n_records, generator)
+    else:
+        least, most = -(-n_records // n_users), n_records - n_users + 1
+        counts, heavy = _by_rank(n_users, n_records, check_size(busiest, "busiest", least=least, most=most), generator)
     truth = CheckinTruth(**truth, heavy=heavy)
     user = owners(counts)
     item = _places(user, truth, generator)
@@ -199,6 +212,24 @@ def _activity(
     rest = n_records - int(counts.sum())
     counts[light] = shared_out(rest, activity[light], least=1, most=rest)
     return counts, heavy
+
+
+def _by_rank(
+    n_users: int, n_records: int, busiest: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Visits of each user, and the codes of the heavy ones: busiest/rank^s, at least 1, with the s that adds up."""
+    rank = np.arange(1, n_users + 1)
+    low, high = 0.0, 64.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(1, busiest * rank**-middle).sum() > n_records else (low, middle)
+    counts = np.full(n_users, busiest, dtype=np.int64)
+    above_one = np.maximum(busiest * rank**-high - 1, 0)
+    counts[1:] = shared_out(n_records - busiest, above_one[1:], least=1, most=busiest)
+    order = generator.permutation(n_users).astype(np.int32)
+    visits = np.empty_like(counts)
+    visits[order] = counts
+    return visits, order[: min(len(HEAVY), n_users // 20)]
 
 
 def _places(user: Codes, truth: CheckinTruth, generator: np.random.Generator) -> Codes:
