@@ -65,7 +65,8 @@ def test_tests_choices_and_truncation_have_a_row_for_each_setting(report: StudyR
     verdicts = report.verdicts
     assert verdicts is not None
     significant = verdicts.filter(pl.col("claim").str.starts_with("the gain of PNCF over DP"))
-    assert significant.select("measured", "verdict").rows() == [("needs values of k = 10", "not tested")]
+    assert significant["verdict"].str.starts_with("not judged here: ").all()
+    assert significant["verdict"].str.contains("needs values of k = 10, here 2").all()
     assert tests["p over users"].is_between(0, 1).all()
     mean = report.charts[0].data.filter(neighbors="item PCC").group_by("method").agg(pl.col("MAE").mean())
     lower = {row["method"]: row["MAE"] for row in mean.iter_rows(named=True)}

@@ -30,6 +30,7 @@ from discreet.data.tables import Table
 from discreet.errors import UsageError
 from discreet.privacy.release import Release
 from discreet.studies.cim_inputs import Input, built_in, given
+from discreet.studies.quick import Most
 from discreet.studies.study import Measurements, Settings, Steps, Study, made, published, published_table
 
 __all__ = ["CHARGED", "EVEN", "OURS", "CIMStudy", "QueryRun", "measurements", "over_threshold", "standing"]
@@ -58,6 +59,7 @@ class CIMStudy(Study):
 
     name = "cim"
     data_kind = Table
+    quick_most = Most(records=20_000)
 
     def builtin(self, *, quick: bool) -> None:
         """No single table takes the place of one that is given: ``measure`` makes seven, by its seed."""
@@ -125,9 +127,13 @@ def _compared(found: pl.DataFrame, methods: list[Listed]) -> pl.DataFrame:
     rows = []
     for (source, epsilon), part in found.group_by("input", "ε", maintain_order=True):
         at = {row["method"]: row for row in part.iter_rows(named=True)}
+        if OURS not in at:
+            continue
         mine = at[OURS]
         for against, names in rivals.items():
-            gaps = {name: _gap(mine, at[name]) for name in names if name != OURS}
+            gaps = {name: _gap(mine, at[name]) for name in names if name != OURS and name in at}
+            if not gaps:
+                continue
             nearest = max(gaps, key=lambda name: gaps[name])
             rows.append(
                 {
@@ -139,7 +145,10 @@ def _compared(found: pl.DataFrame, methods: list[Listed]) -> pl.DataFrame:
                     "ratio": mine["MSE"] / at[nearest]["MSE"] if at[nearest]["MSE"] else None,
                 }
             )
-    return pl.DataFrame(rows, schema_overrides={"ratio": pl.Float64})
+    texts, numbers = ("input", "against", "nearest"), ("ε", "standard errors", "ratio")
+    schema = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Float64)
+    order = ("input", "ε", "against", "nearest", "standard errors", "ratio")
+    return pl.DataFrame(rows, schema={name: schema[name] for name in order})
 
 
 def _gap(mine: dict[str, Any], other: dict[str, Any]) -> float:
@@ -240,11 +249,19 @@ def errors(run: QueryRun, methods: list[Listed], settings: Settings, steps: Step
         for one in methods:
             # Ten thousand answers with noise of their own have a mean error that hardly differs between runs.
             runs = settings.runs if not one.get("steady") else max(1, settings.runs // 5)
-            found = [run.error(run.release(one, epsilon=epsilon)) for _ in range(runs)]
-            rows.append(_row(run, one["name"], standing(one), epsilon, found))
+            name, times = one["name"], range(runs)
+            found = steps.attempt(
+                f"{name}, {run.source.name}",
+                lambda one=one, at=epsilon, times=times: [run.error(run.release(one, epsilon=at)) for _ in times],
+            )
+            if found is not None:
+                rows.append(_row(run, name, standing(one), epsilon, found))
             if one["method"] in COSTS:
-                found = [run.error(run.charged(one, epsilon))]
-                rows.append(_row(run, one["name"] + CHARGED, standing(one), epsilon, found))
+                charged = steps.attempt(
+                    f"{name}{CHARGED}, {run.source.name}", lambda one=one, at=epsilon: run.error(run.charged(one, at))
+                )
+                if charged is not None:
+                    rows.append(_row(run, name + CHARGED, standing(one), epsilon, [charged]))
     return pl.DataFrame(rows)
 
 

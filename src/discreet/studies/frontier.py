@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ import polars as pl
 from discreet.data import splits
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, EvaluationError
-from discreet.evaluation.protocols import RATING_PROTOCOLS, Questions, run_model, strong_generalization
+from discreet.evaluation.protocols import RATING_PROTOCOLS, Questions, Run, run_model, strong_generalization
 from discreet.models.likes import liked_records
 from discreet.privacy.bounding import distinct_items
 from discreet.privacy.losses import mu_for
+from discreet.studies.quick import Most
 from discreet.studies.study import Measurements, Settings, Steps, Study, made, summarized
 
 __all__ = ["FrontierStudy", "crossover", "distances", "learning_curve", "likes_of", "measurements", "on_fewer"]
@@ -50,6 +52,7 @@ class FrontierStudy(Study):
     """
 
     name = "frontier"
+    quick_most = Most(people=1_500, items=1_000, records=50_000)
 
     def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
         if len(data) == 0:
@@ -60,11 +63,7 @@ class FrontierStudy(Study):
         test_users = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10))
         columns = [] if records.item_table is None else records.item_table.columns
         features = tuple(name for name in FEATURES if name in columns)
-        rankers = [
-            one
-            for one in self.layout["methods"]["rankings"]
-            if (features or "features" not in one.get("with", {})) and records.n_items <= one.get("items", math.inf)
-        ]
+        rankers = _able(self.layout["methods"]["rankings"], records, features, steps)
         raters = self.layout["methods"]["ratings"] if data.rating is not None and data.scale is not None else []
         shares = [Fraction(share) for share in settings.shares]
         values = {"delta": settings.delta, "features": features}
@@ -81,6 +80,8 @@ class FrontierStudy(Study):
             asked = RATING_PROTOCOLS["holdout"](records, split) if raters else asked
             for one in raters:
                 rated += _runs(one, asked, settings, values, steps)
+        if not ranked:
+            raise EvaluationError("no model could be fitted.", remedy=" ".join(why for _, why in steps.not_run))
         setting = {
             "records": len(records),
             "catalog": "declared public"
@@ -123,6 +124,22 @@ def on_fewer(questions: Questions, share: Fraction, seed: int) -> Questions:
     return Questions(train.filter(kept[train.user]), questions.told, questions.held_out, questions.rankings)
 
 
+def _able(
+    listed: list[dict[str, Any]], records: Interactions, features: tuple[str, ...], steps: Steps
+) -> list[dict[str, Any]]:
+    """The models that can run on these records; the others are told with the reason."""
+    able = []
+    for one in listed:
+        most = one.get("items", math.inf)
+        if "features" in one.get("with", {}) and not features:
+            steps.skipped(one["name"], f"the catalog has none of the columns {', '.join(FEATURES)}.")
+        elif records.n_items > most:
+            steps.skipped(one["name"], f"{records.n_items:,} items; it takes {most:,} at most.")
+        else:
+            able.append(one)
+    return able
+
+
 def _budgets(one: dict[str, Any], settings: Settings) -> tuple[str | None, ...]:
     """The values of ε that a model is fitted with; one that protects nobody has none."""
     return settings.epsilons if one["protects"] else (None,)
@@ -137,17 +154,24 @@ def _runs(
     *,
     share: float = 1.0,
 ) -> list[tuple[Any, ...]]:
-    """A model with every budget on one split: its keys and each metric."""
+    """A model with every budget on one split: its keys and each metric. Where it cannot run, there are no rows."""
     rows = []
     for epsilon in _budgets(one, settings):
-        run = run_model(one["name"], made(one, {**values, "epsilon": epsilon}), questions, LENGTHS)
+        name = one["name"] if epsilon is None else f"{one['name']}, ε = {epsilon}"
+        run = steps.attempt(name, partial(_run, one, {**values, "epsilon": epsilon}, questions))
+        steps.done(name)
+        if run is None:
+            continue
         metrics = RANKING_METRICS if questions.rankings else RATING_METRICS
         found = {metric: run.scores[metric] for metric in metrics}
         found |= {"users": questions.train.n_users, "fit, s": run.fit_seconds}
         key = (one["name"], one["protects"], None if epsilon is None else float(Fraction(epsilon)), share)
         rows += [(*key, metric, value) for metric, value in found.items()]
-        steps.done(one["name"] if epsilon is None else f"{one['name']}, ε = {epsilon}")
     return rows
+
+
+def _run(one: dict[str, Any], values: dict[str, Any], questions: Questions) -> Run:
+    return run_model(one["name"], made(one, values), questions, LENGTHS)
 
 
 # What follows from the measured accuracy
@@ -178,7 +202,8 @@ def _yardstick(ranking: pl.DataFrame) -> str:
 
 def learning_curve(ranking: pl.DataFrame, *, delta: str) -> pl.DataFrame:
     """PrivateRecommender by share of the users and ε."""
-    best = ranking.filter(model=_yardstick(ranking), metric="recall@20")["value"].item()
+    of_best = ranking.filter(model=_yardstick(ranking), metric="recall@20")["value"]
+    best = of_best.item() if of_best.len() else None
     main = ranking.filter(model=MAIN).sort("share", "epsilon")
     mu = [float(mu_for(Fraction(epsilon), delta)) for epsilon in main.filter(metric="users")["epsilon"]]
     users = main.filter(metric="users").with_columns(pl.col("value").round().cast(pl.Int64), mu=pl.Series(mu))
@@ -198,6 +223,8 @@ def distances(curve: pl.DataFrame) -> tuple[float | None, float | None]:
     """Mean distance of the curves of fewer users from that of all: at equal ε, and at equal users × μ."""
     of_all = pl.col("share of users") == "1"
     whole = curve.filter(of_all)
+    if whole.is_empty():
+        return None, None
     known, recall = np.log(whole["users × μ"].to_numpy()), whole["recall@20"].to_numpy()
     fewer = curve.filter(~of_all).join(whole, on="ε", suffix=" of all")
     fewer = fewer.filter(pl.col("users × μ").log().is_between(known[0], known[-1]))
@@ -211,16 +238,20 @@ def distances(curve: pl.DataFrame) -> tuple[float | None, float | None]:
 def crossover(ranking: pl.DataFrame, curve: pl.DataFrame, metric: str = "recall@20") -> float | None:
     """Users × μ from which tastes beat private popularity, on the line through the points.
 
-    None if they are behind at the largest budget; 0 if they are ahead at all.
+    None if they are behind at the largest budget, or if one of the two did not run; 0 if they are ahead at all.
     """
-    found = ranking.filter(metric=metric, share=1.0).sort("epsilon")
-    ours, theirs = (found.filter(model=name)["value"].to_numpy() for name in (MAIN, POPULAR))
-    ahead = ours - theirs
+    found = ranking.filter(metric=metric, share=1.0)
+    both = found.filter(model=MAIN).join(found.filter(model=POPULAR), on="epsilon", suffix=" of popularity")
+    both = both.sort("epsilon")
+    if both.is_empty():
+        return None
+    ahead = (both["value"] - both["value of popularity"]).to_numpy()
     behind = np.flatnonzero(ahead <= 0)
     if not behind.size:
         return 0.0
     last = int(behind[-1])
     if last == ahead.size - 1:
         return None
-    left, right = np.log(curve.filter(pl.col("share of users") == "1")["users × μ"].to_numpy()[last : last + 2])
+    strength = dict(curve.filter(pl.col("share of users") == "1").select("ε", "users × μ").iter_rows())
+    left, right = (math.log(strength[epsilon]) for epsilon in both["epsilon"][last : last + 2])
     return math.exp(left + ahead[last] / (ahead[last] - ahead[last + 1]) * (right - left))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from discreet.errors import DataError
 from discreet.evaluation.significance import PairedTest, paired_t_test
 from discreet.studies.pncf_bounds import BOUNDS, bounds
 from discreet.studies.pncf_readings import CENTERED, PRINTED, READ, by_reading, distances, read, steps_between
-from discreet.studies.pncf_selection import AXES, UNIFORM, choices, question, truncation
+from discreet.studies.pncf_selection import AXES, UNIFORM, Question, choices, question, truncation
 from discreet.studies.study import (
     Measurements,
     Settings,
@@ -193,10 +194,16 @@ def measure_grid(data: Interactions, methods: Mapping[str, Any], settings: Setti
             for row, (cell, method) in enumerate(cells.items()):
                 if cell[:2] == (axis, similarity):
                     here = asked if cell.reading == CENTERED else some
-                    draws = [here.errors(made(method, cell._asdict())) for _ in range(1 if cell.noise else DRAWS)]
-                    errors[row, split, here.user] = np.mean(draws, axis=0)
+                    work = partial(_draws, here, method, cell)
+                    if (draws := steps.attempt(f"{cell.method}, {axis}-based, {cell.reading}", work)) is not None:
+                        errors[row, split, here.user] = np.mean(draws, axis=0)
                     steps.done(f"split {split + 1}, {axis} {SIMILARITIES.get(similarity, PRIVATE)}")
     return grid
+
+
+def _draws(asked: Question, method: Mapping[str, Any], cell: Cell) -> list[NDArray[np.float64]]:
+    """Errors of one method, for each time that it is drawn."""
+    return [asked.errors(made(method, cell._asdict())) for _ in range(1 if cell.noise else DRAWS)]
 
 
 @dataclass(eq=False)
@@ -233,7 +240,9 @@ class Grid:
 
     def means(self) -> pl.DataFrame:
         """MAE of every cell: the mean over the splits, and its deviation; none for a single split."""
-        by_split = np.nanmean(self.errors, axis=2)
+        known = ~np.isnan(self.errors)
+        with np.errstate(invalid="ignore"):  # what could not run has no errors
+            by_split = np.nansum(self.errors, axis=2) / known.sum(axis=2)
         sd = by_split.std(axis=1, ddof=1) if by_split.shape[1] > 1 else [None] * len(self.cells)
         cells = pl.DataFrame(self.cells, schema=Cell._fields, orient="row")
         return cells.with_columns(MAE=by_split.mean(axis=1), sd=pl.Series(sd, dtype=pl.Float64))
@@ -263,6 +272,8 @@ class Grid:
         for (ours, against), axis, similarity in product(COMPARED, AXES, SIMILARITIES):
             here = mae.filter(axis=axis, similarity=SIMILARITIES[similarity])
             lower, higher = (here.filter(method=one)["MAE"] for one in (ours, against))
+            if lower.is_nan().any() or higher.is_nan().any():
+                continue
             over_k = paired_t_test(higher, against=lower)
             over_users = self.gain_over_users(*(self.cell(axis, similarity, one) for one in (ours, against)))
             told = was.filter(axis=axis, similarity=similarity, ours=ours, against=against)
@@ -290,7 +301,8 @@ class Grid:
         means, rows = self.means(), []
         for axis, similarity, name in found.select(*schema).iter_rows():
             cell, uniform = (self.cell(axis, similarity, one, noise=one == "non-private") for one in (name, UNIFORM))
-            test = None if cell == uniform else self.gain_over_users(cell, uniform)
+            ran = not np.isnan(self.errors[[self.cells.index(one) for one in (cell, uniform)]]).all(axis=(1, 2)).any()
+            test = None if cell == uniform or not ran else self.gain_over_users(cell, uniform)
             rows.append(
                 {
                     "MAE": means["MAE"][self.cells.index(cell)],

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from discreet.evaluation.tags import (
     semantic_loss,
 )
 from discreet.privacy.charging import sandbox
+from discreet.privacy.release import Release
 from discreet.studies.study import Measurements, Settings, Steps, Study, made, published_table
 from discreet.tagging import FolkRank, OwnTags, PopularTags, PriTop, TagSuppression, recommender
 from discreet.tagging.pritop.rewriting import Rewriting
@@ -88,7 +89,9 @@ class PriTopStudy(Study):
             *measure_pritop(run, counts, steps),
             *measure_ours(run, proved, counts, steps),
         )
-        skipped = [one["name"] for one in self.layout["methods"] if one not in proved]
+        for one in self.layout["methods"]:
+            if one not in proved:
+                steps.skipped(one["name"], f"{cells:,} cells of resources and tags; it takes {one['cells']:,} at most.")
         sampled = min(settings.sampled, run.data.n_users)
         setting = {
             "records": len(run.data),
@@ -98,7 +101,6 @@ class PriTopStudy(Study):
             "resources": run.data.n_resources,
             "tags": run.data.n_tags,
             "semantic loss of whole releases": f"{sampled} users, tags paired at best",
-            "left out": [f"{name}: {cells:,} cells take too long" for name in skipped],
         }
         here = {name: setting[name] for name in ("records", "users", "resources", "tags")}
         return measurements(setting, {"data": f"here: {run.data.name or 'triples'}", **here}, losses, scores)
@@ -258,8 +260,11 @@ def measure_ours(run: TagRun, proved: list[dict[str, Any]], counts: TopicCounts,
     """The proved releases, each with the own posts of the person who asks on that person's side."""
     for epsilon in run.budgets("ours"):
         for one in proved:
-            with sandbox():
-                release = made(one, {"epsilon": epsilon}).release(run.train)
+            name = f"{one['name']}, ε = {float(epsilon):g}"
+            release = steps.attempt(name, partial(_released, run, one, epsilon))
+            steps.done(name)
+            if release is None:
+                continue
             scores = _asked(run, lambda _, release=release: recommender(release), own=True)
             about = {}
             if "assignments" in release.parts and release.table("assignments").height:
@@ -267,7 +272,11 @@ def measure_ours(run: TagRun, proved: list[dict[str, Any]], counts: TopicCounts,
                 paired = counts if epsilon == 1 and one["method"] != "ptr-s" else None
                 about = _about(run, TagAssignments(release.table("assignments")), paired)
             yield TagScores(one["name"], "ours", epsilon, one["hides"], scores, **about)
-            steps.done(f"{one['name']}, ε = {float(epsilon):g}")
+
+
+def _released(run: TagRun, one: dict[str, Any], epsilon: Fraction) -> Release:
+    with sandbox():
+        return made(one, {"epsilon": epsilon}).release(run.train)
 
 
 def _asked(run: TagRun, model: Any, **options: Any) -> Scores:

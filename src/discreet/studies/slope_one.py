@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,12 @@ class SlopeOneStudy(Study):
         once = settings.with_(splits=1, games=1)
         others = {}
         for one in listed:
-            model = made(one, {"overlap": settings.overlap})
-            others[one["name"]] = curve_of(records, once, FINE, seed=seed, model=model)
+            fitted = partial(made, one, {"overlap": settings.overlap})
+            curve = steps.attempt(
+                one["name"], lambda fitted=fitted: curve_of(records, once, FINE, seed=seed, model=fitted())
+            )
+            if curve is not None:
+                others[one["name"]] = curve
             steps.done(one["name"])
         described = {
             "φ_m": settings.overlap,
