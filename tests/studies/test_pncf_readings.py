@@ -97,7 +97,7 @@ def test_readings_stand_beside_the_table_and_the_nearer_one_is_named(judge: Judg
     no = ["does not hold"]
     assert judge("pncf", "printed reading", tables, labels=full) == [*no, *no, "holds"]
     assert judge("pncf", "centered reading", tables, labels=full) == ["holds"] * 3
-    assert judge("pncf", "centered reading", tables, labels={"values of k": 2}) == ["not judged here"]
+    assert judge("pncf", "centered reading", tables, labels={"values of k": 2}) == ["not judged here"] * 3
 
 
 def test_steps_go_from_one_reading_to_the_other() -> None:
