@@ -10,6 +10,7 @@ from pathlib import Path
 
 __all__ = [
     "BudgetError",
+    "BudgetWarning",
     "DataError",
     "DiscreetError",
     "DiscreetWarning",
@@ -160,6 +161,10 @@ class MissingExtraError(DiscreetError):
 
 class DiscreetWarning(UserWarning):
     """Something worth a second look that does not stop the work."""
+
+
+class BudgetWarning(DiscreetWarning):
+    """A limit of the ledger is nearly used up, or a run was charged a second time."""
 
 
 class DuplicatesWarning(DiscreetWarning):

@@ -46,6 +46,33 @@ def test_a_second_dataset_needs_a_word_about_its_people(run, opened: Path) -> No
     assert "staff" in run("ledger", "show", *LEDGER).stdout
 
 
+def test_a_budget_per_year(run, films: Path) -> None:
+    opening = ("ledger", "open", "--population", "viewers", "--epsilon", "2", "--per", "year", "--lifetime", "3")
+    assert "per year (UTC), lifetime ε = 3" in run(*opening, *LEDGER).stdout
+    assert run("ledger", "attach", "films.parquet", "viewers", *LEDGER).returncode == 0
+    counting = ("count", "films.parquet", "--epsilon", "3/2", *LEDGER, "--out", "counts")
+    refused = run(*counting)
+    assert "--window" in refused.stderr
+    import polars as pl
+
+    first = int(pl.read_parquet(films)["timestamp"].min())  # type: ignore[arg-type]
+    from datetime import UTC, datetime
+
+    year = str(datetime.fromtimestamp(first, tz=UTC).year)
+    assert run("ledger", "attach", "films.parquet", "viewers", "--window", year, *LEDGER).returncode == 0
+    counted = run(*counting, "--window", year)
+    assert counted.returncode == 0, counted.stderr
+    assert f"records of {year} (UTC)" in counted.stdout
+    assert "75% of ε = 2 is charged" in counted.stderr
+    again = run(*counting[:-1], "more", "--window", year)
+    assert again.returncode == 1
+    assert "entries 1" in again.stderr
+    assert "begins on" in again.stderr
+    told = json.loads(run("ledger", "statement", "viewers", *LEDGER, "--json").stdout)
+    assert told["periods"][0]["period"] == year
+    assert told["lifetime"]["share"] == 0.5
+
+
 def test_backup_and_restore(run, opened: Path) -> None:
     assert run("ledger", "backup", "monday.backup", *LEDGER).returncode == 0
     assert run(*COUNT, "--out", "counts").returncode == 0

@@ -51,6 +51,15 @@ def open_account(
         typer.Option("--unit", help="What is protected: user, record, user/replace, record/value, group/replace:6 …"),
     ] = "user",
     view: Annotated[str, typer.Option("--view", help="How it is added up: basic, concentrated or pld.")] = "basic",
+    per: Annotated[
+        str | None, typer.Option("--per", metavar="PERIOD", help="Limit each year, quarter, month, week or day.")
+    ] = None,
+    lifetime: Annotated[
+        str | None, typer.Option("--lifetime", metavar="EPSILON", help="Limit all periods together as well.")
+    ] = None,
+    lifetime_delta: Annotated[
+        str | None, typer.Option("--lifetime-delta", help="The delta of the lifetime limit; otherwise --delta.")
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Another word for --population.", hidden=True)] = None,
     domains: Annotated[
         Path | None, typer.Option("--domains", metavar="FILE", help="The public domains of a table, as for query.")
@@ -87,7 +96,19 @@ def open_account(
         raise UsageError("no limit was given.", remedy="Give --epsilon, the most that may ever be spent.")
     else:
         called = population or name or (None if data is None or records is None else records.name or data.stem)
-        account = opened.open(records, population=called, epsilon=epsilon, delta=delta, unit=unit, view=view)
+        if lifetime is None and lifetime_delta is not None:
+            raise UsageError("--lifetime-delta goes with --lifetime.")
+        account = opened.open(
+            records,
+            population=called,
+            epsilon=epsilon,
+            delta=delta,
+            unit=unit,
+            view=view,
+            per=per,
+            time_zone=reading.time_zone if per else None,
+            lifetime=lifetime if lifetime is None else (lifetime, lifetime_delta or delta),
+        )
     if as_json:
         answer_json(account.to_json())
     else:

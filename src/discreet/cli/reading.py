@@ -88,6 +88,13 @@ class RecordsReading(Reading):
     duplicates: Annotated[
         str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last or keep.")
     ] = None
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="DAYS", help="The days that count: 2026-11 or 2026-11-01..2026-11-30."),
+    ] = None
+    time_zone: Annotated[
+        str | None, typer.Option("--time-zone", metavar="ZONE", help="Where days begin: Europe/Berlin; UTC by default.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

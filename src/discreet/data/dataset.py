@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.data.fingerprints import Cut, HashedColumns
 from discreet.data.frames import as_mask
 from discreet.data.ids import Codes, IdMap
+from discreet.data.periods import Window
 from discreet.errors import DataError, Remedy
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "check_size",
     "frozen",
     "latest_of_each",
+    "quantiles",
     "repeated_records",
 ]
 
@@ -51,11 +53,14 @@ class Dataset(ABC):
         Fingerprints of the data that these are a part of, each with a mark for the kind of cut.
     once_inferred : frozenset of str
         Columns of text that version 0.1 gave a type by what was in them.
+    window : Window or None
+        The days that the records are about, as declared by whoever read them; None where nothing was declared.
     """
 
     name: str
     lineage: tuple[str, ...]
     once_inferred: frozenset[str]
+    window: Window | None = None
 
     _independent_cut: ClassVar[Cut] = "users"
     """What ``filter(independent=True)`` declares."""
@@ -207,3 +212,18 @@ def latest_of_each(repeated: NDArray[np.bool_], timestamp: NDArray[np.int64] | N
     keep[:] = False
     keep[latest[np.append(run[latest][1:] != run[latest][:-1], True)]] = True
     return keep
+
+
+def quantiles(counts: NDArray[np.int64]) -> dict[str, float]:
+    """Smallest, largest, mean and some quantiles of counts."""
+    if not counts.size:
+        return {}
+    low, median, high = np.quantile(counts, [0.05, 0.5, 0.95])
+    return {
+        "min": int(counts.min()),
+        "5%": float(low),
+        "median": float(median),
+        "95%": float(high),
+        "max": int(counts.max()),
+        "mean": float(counts.mean()),
+    }

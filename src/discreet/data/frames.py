@@ -16,8 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.ids import as_id_series
+from discreet.data.periods import Window
 from discreet.data.values import spelled_column, spelled_values
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
 __all__ = ["as_frame", "as_mask", "numeric_column", "require_columns", "time_column", "typed_columns"]
 
@@ -143,6 +144,25 @@ def numeric_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.floating
         raise DataError(f"row {row} is blank.", column=name, remedy="Fill it, or remove the row.")
     wanted = pl.Float32 if column.dtype in (pl.Float32, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else pl.Float64
     return column.cast(wanted).to_numpy()
+
+
+def times_within(frame: pl.DataFrame, name: str | None, window: Window) -> pl.Series:
+    """Which rows have a time in the window; each row is looked at by itself."""
+    if name is None or name not in frame.columns:
+        if frame.is_empty():
+            return pl.Series([], dtype=pl.Boolean)
+        raise DataError(
+            "records without times cannot be held to a window of time.",
+            remedy=Remedy("Name the column with timestamp=.", cli="Name it: --column timestamp=…."),
+        )
+    timed = frame[name].is_not_null()
+    if frame[name].dtype.is_float():
+        timed &= frame[name].is_finite()
+    seconds = time_column(frame.filter(timed), name)
+    assert seconds is not None
+    keep = timed.to_numpy().copy()
+    keep[keep] = window.contains(seconds)
+    return pl.Series(keep)
 
 
 def time_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | None:

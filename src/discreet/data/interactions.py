@@ -19,13 +19,14 @@ from discreet.data.dataset import (
     check_size,
     frozen,
     latest_of_each,
+    quantiles,
     repeated_records,
 )
 from discreet.data.fingerprints import LATEST, Cut, HashedColumns, cut_from
-from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, typed_columns
+from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, times_within, typed_columns
 from discreet.data.id_forms import IdKind, IdKinds, coded, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact, taken
-from discreet.data.periods import date_of
+from discreet.data.periods import Window, date_of
 from discreet.data.scales import RatingScale, check_ratings
 from discreet.errors import DataError, Remedy, UsageError
 
@@ -72,6 +73,9 @@ class Interactions(UserRecords):
     ids
         The declared type of the ids: "text", "number" (whole numbers), or one for each of them, as in
         ``"user=number,item=text"``. Without it every id keeps the type that it came with.
+    window, time_zone
+        The days that the data are about, such as "2026-11" or "2026-11-01..2026-11-30", and where days begin. Records
+        of other times, and without a time, are left out one by one, before anything else looks at them.
     name
         What the data are called in messages and in the ledger.
 
@@ -137,6 +141,8 @@ class Interactions(UserRecords):
         users: Any = None,
         public_user_columns: Iterable[str] = (),
         ids: IdKinds = None,
+        window: Window | str | Sequence[str] | None = None,
+        time_zone: str | None = None,
         name: str = "",
     ) -> None:
         kinds = id_kinds(ids, ("user", "item"))
@@ -144,6 +150,9 @@ class Interactions(UserRecords):
         names = [user, item, rating or "rating", timestamp or "timestamp"]
         frame = as_frame(data, names, ids=(user, item), as_text=context)
         require_columns(frame, (user, item, *context), NAME_COLUMNS)
+        self.window = Window.declared(window, time_zone)
+        if self.window is not None:
+            frame = frame.filter(times_within(frame, timestamp, self.window))
         self.name, self.lineage = name, ()
         typed = typed_columns(data) & set(context)
         self.once_inferred = frozenset(context) - typed
@@ -285,14 +294,15 @@ class Interactions(UserRecords):
             "items_public": self.catalog_is_public,
             "items_with_records": int((self.records_per_item > 0).sum()),
             "density": len(self) / max(1, self.n_users * self.n_items),
-            "records_per_user": _quantiles(self.records_per_user),
-            "records_per_item": _quantiles(self.records_per_item),
+            "records_per_user": quantiles(self.records_per_user),
+            "records_per_item": quantiles(self.records_per_item),
             "scale": None if self.scale is None else str(self.scale),
             "rating_mean": None if self.rating is None or not len(self) else float(self.rating.mean()),
             "context": self.context.columns,
             "user_columns": [] if self.user_table is None else self.user_table.columns,
             "item_columns": [] if self.item_table is None else self.item_table.columns,
             "fingerprint": self.fingerprint,
+            "window": None if self.window is None else str(self.window),
         }
         if self.timestamp is not None and len(self):
             facts["first_time"], facts["last_time"] = date_of(self.timestamp.min()), date_of(self.timestamp.max())
@@ -378,17 +388,3 @@ class Interactions(UserRecords):
 def _is_sorted(user: Codes, item: Codes) -> bool:
     rising = user[1:] > user[:-1]
     return bool(np.all(rising | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1]))))
-
-
-def _quantiles(counts: NDArray[np.int64]) -> dict[str, float]:
-    if not counts.size:
-        return {}
-    low, median, high = np.quantile(counts, [0.05, 0.5, 0.95])
-    return {
-        "min": int(counts.min()),
-        "5%": float(low),
-        "median": float(median),
-        "95%": float(high),
-        "max": int(counts.max()),
-        "mean": float(counts.mean()),
-    }

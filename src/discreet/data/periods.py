@@ -137,6 +137,19 @@ class Window:
         first, last = (Period(part, "day") if isinstance(part, date) else Period.of(part.strip()) for part in parts)
         return cls(first.first, last.last, time_zone)
 
+    @classmethod
+    def declared(cls, given: Window | str | Sequence[str | date] | None, time_zone: str | None) -> Window | None:
+        """The window that was declared for data, or None where none was."""
+        if given is None and time_zone is not None:
+            raise UsageError("a time zone without a window says nothing.", remedy="Give the window too, or neither.")
+        if isinstance(given, Window) and time_zone not in (None, given.time_zone):
+            raise UsageError(f"the window is of {given.time_zone}, and the time zone given is {time_zone}.")
+        return None if given is None else cls.of(given, time_zone or "UTC")
+
+    def covers(self, other: Window) -> bool:
+        """Whether every moment of another window lies in this one."""
+        return self.start <= other.start and other.end <= self.end
+
     @property
     def start(self) -> int:
         """Its first second, in seconds since 1970."""

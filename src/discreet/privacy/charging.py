@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import discreet
@@ -29,6 +30,7 @@ __all__ = [
     "require_working_polars",
     "sandbox",
     "unsaved",
+    "within_window",
 ]
 
 _CHARGES: deque[Spend] = deque(maxlen=1000)  # the latest charges of this process
@@ -58,6 +60,7 @@ def charged(
     A release that was not charged keeps its guarantee, but the caller has to know what several of them add up to.
     """
     require_working_polars()
+    guarantee = within_window(data, guarantee)
     if ledger is not None and in_sandbox():
         raise PrivacyError(
             "inside a sandbox no ledger can be charged: what is made there cannot leave it.",
@@ -68,7 +71,7 @@ def charged(
         # What is made in a sandbox is measured and thrown away; what is refuted promises nothing.
         if guarantee.standing is not Standing.REFUTED and not in_sandbox():
             require_covered_as_read(data, guarantee.unit)
-        yield _Unbooked()
+        yield _Unbooked(guarantee)
         return
     with ledger.charge(
         data, guarantee, mechanism=mechanism, parameters=parameters, allow_refuted=allow_refuted
@@ -77,6 +80,14 @@ def charged(
         if hasattr(spend, "note_saved"):
             _CHARGES.append(spend)
         yield spend
+
+
+def within_window(data: object, guarantee: Guarantee) -> Guarantee:
+    """The guarantee of a release from data with a declared window, which names the window."""
+    window = getattr(data, "window", None)
+    if window is None:
+        return guarantee
+    return replace(guarantee, caps=(*guarantee.caps, f"records outside of {window} were left out"))
 
 
 def note_saved(release_id: str) -> None:
@@ -174,6 +185,9 @@ def _sort() -> None:
     pl.DataFrame({"number": [3, 1, 2]}).sort("number").lazy().select(pl.col("number") + 1).collect()
 
 
+@dataclass(frozen=True)
 class _Unbooked:
+    guarantee: Guarantee
+
     def settle(self, release_id: str | None = None) -> None:
         """Nothing was reserved, so there is nothing to settle."""

@@ -61,6 +61,9 @@ class Guarantee:
     joint
         Whether each person's own results also use that person's own records; the promise is then about what all
         *others* together see.
+    per_period
+        What the promise comes to for a user's records of one calendar period, in words; empty where no account per
+        period was charged.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Guarantee:
     caps: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
     joint: bool = False
+    per_period: str = ""
 
     def __post_init__(self) -> None:
         if not self.basis:
@@ -115,6 +119,7 @@ class Guarantee:
             "released": self.subject,
             "protected": protected,
             "strength": self._strength(),
+            **({"per period": self.per_period} if self.per_period else {}),
             "not covered": _listed(self.not_covered) if self.not_covered else "nothing is named",
             grounds[self.standing]: self.basis,
         }
@@ -229,6 +234,7 @@ class Guarantee:
             "caps": list(self.caps),
             "not_covered": list(self.not_covered),
             "joint": self.joint,
+            **({"per_period": self.per_period} if self.per_period else {}),
             "sentence": str(self),
         }
 
@@ -245,6 +251,7 @@ class Guarantee:
                 caps=tuple(data["caps"]),
                 not_covered=tuple(data["not_covered"]),
                 joint=data["joint"],
+                per_period=data.get("per_period", ""),
             )
         except (KeyError, TypeError) as error:
             raise UsageError(f"this is not a guarantee: {error}.") from error

@@ -116,7 +116,7 @@ class Plan:
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee that the release will have."""
-        return Guarantee(**{one.name: getattr(self, one.name) for one in fields(Guarantee)})
+        return Guarantee(**{one.name: getattr(self, one.name) for one in fields(Guarantee) if hasattr(self, one.name)})
 
 
 Reads = Literal["sums", "local", "answers", "records"]
@@ -213,7 +213,7 @@ class Method(ABC):
             parts, found = made if isinstance(made, tuple) else (made, {})
             release = Release(
                 kind=self.kind,
-                guarantee=plan.guarantee,
+                guarantee=getattr(charge, "guarantee", plan.guarantee),
                 mechanism=self.name,
                 parameters={**settings, **plan.expected, **found},
                 parts=parts,

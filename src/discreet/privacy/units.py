@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from discreet.common.numerals import parse_whole
 from discreet.data.fingerprints import AS_READ, CUT_MARKS
+from discreet.data.periods import Per, require_per
 from discreet.errors import UsageError
 
 __all__ = ["Relation", "Unit", "What"]
@@ -45,6 +46,9 @@ class Unit:
         there are is public. "value": only a record's value may differ; that the record exists is public.
     size
         For groups: the most records that one group has. For scores: how many of one row may differ.
+    period
+        For users in accounts per period: "year", "quarter", "month", "week" or "day". The unit is then one user's
+        records of one such calendar period.
 
     Notes
     -----
@@ -67,6 +71,7 @@ class Unit:
     what: What = "user"
     relation: Relation = "add-remove"
     size: int = 1
+    period: Per | None = None
 
     def __post_init__(self) -> None:
         if self.what not in _WHATS or self.relation not in _RELATIONS:
@@ -82,6 +87,10 @@ class Unit:
             raise UsageError("a score can only have another value.", remedy="Write score/value.")
         if self.relation == "value" and self.what == "user":
             raise UsageError("the relation 'value' is about one record.", remedy="Use user/replace.")
+        if self.period is not None:
+            require_per(self.period)
+            if (self.what, self.relation) != ("user", "add-remove"):
+                raise UsageError("periods are for users, present or absent.", remedy='Use unit="user".')
 
     @classmethod
     def of(cls, given: Unit | str, offered: Sequence[str] = ()) -> Unit:
@@ -96,17 +105,20 @@ class Unit:
             raise UsageError(f"unit must be one of {', '.join(map(repr, offered))}, got {str(given)!r}.")
         if isinstance(given, Unit):
             return given
+        given, _, period = given.partition("@")
         text, _, size = _EARLIER_NAMES.get(given, given).partition(":")
         what, _, relation = text.partition("/")
         try:
-            return cls(what, relation or "add-remove", parse_whole(size or "1"))  # type: ignore[arg-type]
+            return cls(what, relation or "add-remove", parse_whole(size or "1"), period or None)  # type: ignore[arg-type]
         except ValueError:
             raise UsageError(f"{given!r} is not a unit.", remedy='Write for example "user" or "group:4".') from None
 
     def __str__(self) -> str:
         whose = {
             "record": "one record",
-            "user": "the whole history of one user",
+            "user": f"one user's records of one calendar {self.period}"
+            if self.period
+            else "the whole history of one user",
             "group": f"one group of at most {self.size} records that depend on each other",
             "score": "one score of a row" if self.size == 1 else f"at most {self.size} scores of a row",
         }[self.what]
@@ -143,7 +155,9 @@ class Unit:
     @property
     def code(self) -> str:
         """The text that ``Unit.of`` reads."""
-        return f"{self.what}/{self.relation}" + (f":{self.size}" if self.size != 1 else "")
+        size, period = f":{self.size}" if self.size != 1 else "", f"@{self.period}" if self.period else ""
+        return f"{self.what}/{self.relation}{size}{period}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"what": self.what, "relation": self.relation, "size": self.size}
+        period = {"period": self.period} if self.period else {}
+        return {"what": self.what, "relation": self.relation, "size": self.size, **period}

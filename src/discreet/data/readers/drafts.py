@@ -12,10 +12,12 @@ import polars as pl
 
 from discreet.data.dataset import SEVERAL_RECORDS, Duplicates
 from discreet.data.domains import as_domain, read_text
-from discreet.data.frames import as_frame
+from discreet.data.fingerprints import AS_READ, marks_of
+from discreet.data.frames import as_frame, times_within
 from discreet.data.id_forms import IdKind, coded
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
+from discreet.data.periods import Window
 from discreet.data.readers.records import Records
 from discreet.data.scales import RatingScale
 from discreet.data.tables import DECLARE_ANOTHER, Table
@@ -71,6 +73,8 @@ class InteractionsDraft:
         catalog: Any = None,
         items_public: bool = False,
         public_user_columns: Iterable[str] = (),
+        window: Any = None,
+        time_zone: str | None = None,
     ) -> Interactions:
         """The dataset.
 
@@ -84,7 +88,13 @@ class InteractionsDraft:
             The same as ``catalog="observed"``: it is public knowledge which items occur.
         public_user_columns
             Columns of the table of users that are public.
+        window, time_zone
+            The days that the data are about, and where days begin; other records are left out.
         """
+        declared = Window.declared(window, time_zone)
+        if declared is not None:
+            self._require_cut_by_record()
+            self.records = self.records.filtered(times_within(self.records.frame, "timestamp", declared))
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
         items = _catalog(self.items if catalog is None else catalog)
@@ -104,6 +114,7 @@ class InteractionsDraft:
                 ids=self.ids,
                 context=self.context,
                 public_user_columns=tuple(public_user_columns) or self.public_user_columns,
+                window=declared,
                 name=name,
             )
         except DataError as error:
@@ -113,6 +124,15 @@ class InteractionsDraft:
         if not self.typed:
             data.typed_columns = frozenset()
         return data
+
+    def _require_cut_by_record(self) -> None:
+        """Refuse a window on a part in which a record may be missing because of one outside of the window."""
+        if set(marks_of(self.lineage)) - {"#", "-"} or any(entry.startswith(AS_READ) for entry in self.lineage):
+            raise DataError(
+                "these records were cut by a rule about all records of a user, so that records outside of a window may "
+                "have decided about those inside of it.",
+                remedy="Declare the window when the whole is read, and cut afterwards.",
+            )
 
     def _named(self, column: pl.Series, role: str) -> pl.Series:
         """Ids in their declared type."""

@@ -53,16 +53,18 @@ def read(
         What the dataset is called; by default the name of the folder or file.
     **options
         For interactions: ``scale``, ``duplicates``, ``catalog`` (file, table, ids or "observed"), ``items_public``,
-        ``public_user_columns``. For tables: ``domains``. For most formats: ``encoding``, and ``tables=False`` to skip
-        the files of items and users. For CSV, TSV, Parquet and Arrow: ``user``, ``item``, ``rating``,
-        ``timestamp``, ``context``, ``resource``, ``tag`` (names of columns), ``what`` ("interactions", "tags",
-        "table"). For CSV and TSV: ``ids`` ("text" unless "number" declares whole numbers, for all ids or for some as in
-        ``"user=number"``), ``separator``, ``header``. Others are those of the format.
+        ``public_user_columns``, ``window`` and ``time_zone`` (the days that count, and where they begin). For tables:
+        ``domains``. For most formats: ``encoding``, and ``tables=False`` to skip the files of items and users. For CSV,
+        TSV, Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
+        of columns), ``what`` ("interactions", "tags", "table"). For CSV and TSV: ``ids`` ("text" unless "number"
+        declares whole numbers, for all ids or for some as in ``"user=number"``), ``separator``, ``header``. Others are
+        those of the format.
 
     Returns
     -------
     Interactions, TagAssignments or Table
-        Every line of the file is a record, or an error was raised: nothing is skipped and nothing half-read.
+        Every line of the file is a record, or an error was raised: nothing is skipped and nothing half-read. With a
+        ``window`` the records of other times are left out.
 
     Raises
     ------

@@ -1,20 +1,21 @@
-"""Accounts of a ledger: limits, what was charged, and whether a request fits. Plain values, no database."""
+"""Accounts of a ledger: limits, units, and what a promise costs. Plain values, no database."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import BudgetError, PrivacyError, Remedy, UsageError
-from discreet.privacy.accounting import VIEWS, stated_delta
+from discreet.data.periods import Period, Window, period_at, require_per
+from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss, Pure
 from discreet.privacy.numbers import stated
 from discreet.privacy.units import Unit
 
-__all__ = ["Account", "Amount", "Balance", "Estimate", "account_unit"]
+__all__ = ["Account", "Amount", "Price", "account_unit"]
 
 _VIEW_WORDS = {
     "basic": "the basic sum",
@@ -46,9 +47,32 @@ class Amount:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
-def account_unit(given: Unit | str) -> Unit:
+@dataclass(frozen=True)
+class Price:
+    """What one release costs an account.
+
+    Attributes
+    ----------
+    loss
+        For the unit of the account; in an account per period, what each of the periods is charged.
+    whole
+        For a user's whole history: what the lifetime total is charged.
+    periods
+        The periods that are charged; empty in an account without periods.
+    """
+
+    loss: Loss
+    whole: Loss
+    periods: tuple[Period, ...] = ()
+
+
+def account_unit(given: Unit | str, per: str | None = None) -> Unit:
     """The unit of an account; scores have none, since they are not what people's records say."""
     unit = Unit.of(given)
+    if per is not None:
+        if unit.period not in (None, per):
+            raise UsageError(f"the unit is per {unit.period}, and the account per {per}.")
+        unit = replace(unit, period=require_per(per))
     if unit.what == "score":
         raise UsageError(
             "a ledger keeps no account of scores: a promise about a score says nothing about the records behind it.",
@@ -64,14 +88,14 @@ def _within(unit: Unit, promised: Unit) -> bool:
 
 @dataclass(frozen=True)
 class Account:
-    """What may be lost about the people of one dataset, fixed when the account was opened.
+    """What may be lost about the people of one population, fixed when the account was opened.
 
     Attributes
     ----------
     id, name
-        Its number in the ledger, and its name.
+        Its number in the ledger, and the name of the population.
     limit
-        The most that all releases together may lose.
+        The most that all releases together may lose; in an account per period, about each period.
     unit
         Whose secret one step is.
     view
@@ -80,6 +104,10 @@ class Account:
         The datasets that are charged here.
     opened, who
         When and by whom.
+    time_zone
+        Where the days of its periods begin; None in an account without periods.
+    lifetime
+        The most that may be lost about all periods together; None where it is not limited.
     """
 
     id: int
@@ -90,6 +118,8 @@ class Account:
     fingerprints: tuple[str, ...]
     opened: str
     who: str
+    time_zone: str | None = None
+    lifetime: Amount | None = None
 
     def __str__(self) -> str:
         return f"{self.name}: at most {self.terms}, for {self.unit}"
@@ -97,25 +127,59 @@ class Account:
     @property
     def terms(self) -> str:
         """The limit in words."""
-        return f"{self.limit} on {_VIEW_WORDS[self.view]}"
+        per = f" per {self.unit.period} ({self.time_zone})" if self.unit.period else ""
+        lifetime = "" if self.lifetime is None else f", lifetime {self.lifetime}"
+        return f"{self.limit} on {_VIEW_WORDS[self.view]}{per}{lifetime}"
+
+    def period_of(self, moment: datetime) -> Period | None:
+        """The period of the account that a moment lies in; None in an account without periods."""
+        if self.unit.period is None:
+            return None
+        return period_at(moment.timestamp(), self.unit.period, self.time_zone or "UTC")
+
+    def price_of(self, guarantee: Guarantee, window: Window | None = None) -> Price:
+        """What a promise is charged (``docs/proofs/periods.md``).
+
+        In an account per period, data within one period cost that period what the promise costs a user. Data over
+        several periods cost each of them two steps: a history without one period's records is another history.
+
+        Parameters
+        ----------
+        window
+            The declared window of the data; accounts per period need it.
+        """
+        whole = self.loss_of(guarantee)
+        if self.unit.period is None:
+            return Price(whole, whole)
+        if window is None:
+            raise PrivacyError(
+                f"the account {self.name!r} is kept per {self.unit.period}, and the data have no declared window of "
+                "time; data without times cannot be charged to it.",
+                remedy=Remedy(
+                    'Read them with a window: read(…, window="2026-11", time_zone="UTC").',
+                    cli="Declare the days that the data are about: --window 2026-11 --time-zone UTC.",
+                ),
+            )
+        periods = window.periods(self.unit.period, self.time_zone)
+        return Price(whole if len(periods) == 1 else whole.for_group(2), whole, periods)
 
     def loss_of(self, guarantee: Guarantee) -> Loss:
-        """What a promise is charged: its loss for the unit of the account.
+        """What a promise is charged: its loss for the unit of the account, whatever the period.
 
         A refuted promise is charged nothing, as no charge would cover it.
         """
         if guarantee.standing is Standing.REFUTED:
             return Pure(Fraction(0))
-        ways = [guarantee]
+        unit, ways = replace(self.unit, period=None), [guarantee]
         # Those of fewer steps come first.
         for convert in (Guarantee.for_replacement, Guarantee.for_records, Guarantee.for_replacement):
             for known in tuple(ways):
                 with suppress(PrivacyError):
                     ways.append(convert(known))
         for way in ways:
-            if way.unit == self.unit or _within(self.unit, way.unit):
+            if way.unit == unit or _within(unit, way.unit):
                 return way.loss
-            if self.unit.what == "group" and way.unit == Unit("record", self.unit.relation):
+            if unit.what == "group" and way.unit == Unit("record", unit.relation):
                 # A group that changes is so many records that change.
                 return way.for_group(self.unit.size).loss
         if guarantee.unit == Unit("record") and self.unit.what == "user":
@@ -152,129 +216,6 @@ class Account:
             "view": self.view,
             "opened": self.opened,
             "who": self.who,
+            "time_zone": self.time_zone,
+            "lifetime": None if self.lifetime is None else self.lifetime.to_json(),
         }
-
-
-@dataclass(frozen=True)
-class Balance:
-    """What an account is charged, as losses with their counts.
-
-    Attributes
-    ----------
-    settled, unsettled
-        The charges of runs that are done, and of runs that are not or never will be.
-    """
-
-    account: Account
-    settled: tuple[tuple[Loss, int], ...]
-    unsettled: tuple[tuple[Loss, int], ...]
-
-    @property
-    def losses(self) -> tuple[tuple[Loss, int], ...]:
-        return self.settled + self.unsettled
-
-    @property
-    def spent(self) -> Amount:
-        return self._total(self.settled)
-
-    @property
-    def reserved(self) -> Amount:
-        """What the unsettled ones add to the settled."""
-        return self._total(self.losses) - self.spent
-
-    @property
-    def left(self) -> Amount:
-        return self.account.limit - self._total(self.losses)
-
-    def after(self, loss: Loss) -> Amount | None:
-        """The total with one more loss; None where it would not be finite."""
-        try:
-            return self._total((*self.losses, (loss, 1)))
-        except PrivacyError:
-            return None
-
-    def estimate(self, loss: Loss) -> Estimate:
-        return Estimate(self.account, loss, self.spent, self.reserved, self.left, self.after(loss))
-
-    def require(self, loss: Loss) -> None:
-        """Refuse a loss that does not fit."""
-        after = self.after(loss)
-        if after is None or not after.within(self.account.limit):
-            raise self.estimate(loss).refusal()
-
-    def _total(self, losses: tuple[tuple[Loss, int], ...]) -> Amount:
-        """In the view of the account. Where deltas alone pass the limit, epsilon is stated at their sum."""
-        delta = stated_delta(losses)
-        at = max(delta, self.account.limit.delta)
-        if at >= 1:
-            raise PrivacyError("a delta of 1 allows everything.")
-        return Amount(VIEWS[self.account.view](losses, at).epsilon, delta)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Whether a request fits an account, found out without spending anything.
-
-    Attributes
-    ----------
-    account
-        The account that would be charged.
-    requested
-        The loss that would be charged, for the unit of the account.
-    spent, reserved
-        What is charged already: settled, and on top of that reserved and not settled.
-    left
-        What the limit leaves. In a view other than "basic" losses add up to less than their sum, so that a
-        request a little above this may still fit.
-    after
-        The total with the request; None where it would have no finite epsilon at the delta of the account.
-    """
-
-    account: Account
-    requested: Loss
-    spent: Amount
-    reserved: Amount
-    left: Amount
-    after: Amount | None
-
-    @property
-    def fits(self) -> bool:
-        return self.after is not None and self.after.within(self.account.limit)
-
-    @property
-    def shortfall(self) -> Amount | None:
-        """By how much the total with the request would pass the limit; None where it would not be finite."""
-        return None if self.after is None else self.after - self.account.limit
-
-    def __str__(self) -> str:
-        verdict = "fits" if self.fits else f"does not fit: {self._excess()}"
-        return (
-            f"{self.account.name}: requested {self.requested}; left {self.account.text_of_left(self.left)} "
-            f"of {self.account.terms}; it {verdict}."
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "account": self.account.name,
-            "requested": self.requested.to_json(),
-            "spent": self.spent.to_json(),
-            "reserved": self.reserved.to_json(),
-            "left": self.left.to_json(),
-            "shortfall": None if self.shortfall is None else self.shortfall.to_json(),
-            "fits": self.fits,
-        }
-
-    def refusal(self) -> BudgetError:
-        """The error for a request that does not fit."""
-        if self.shortfall is None:
-            remedy = "Nothing was spent; ask for a mechanism with a pure epsilon, or for less delta."
-        else:
-            remedy = "Nothing was spent; a smaller request may still fit."
-        return BudgetError(str(self), remedy=remedy)
-
-    def _excess(self) -> str:
-        short = self.shortfall
-        if short is None:
-            return "no finite epsilon is known at the delta that would be left"
-        parts = {"ε": short.epsilon, "δ": short.delta}
-        return f"the shortfall is {', '.join(stated(symbol, part) for symbol, part in parts.items() if part)}"

@@ -207,4 +207,4 @@ def _charge(entry: Entry) -> tuple[Any, ...]:
 
 
 def _total(statement: Statement) -> Fraction:
-    return statement.spent.epsilon + statement.reserved.epsilon
+    return statement.total.epsilon

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import socket
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from discreet.errors import BudgetError, LedgerError, Remedy, UsageError
-from discreet.privacy.accounting import VIEWS
+from discreet.data.periods import Window
+from discreet.errors import BudgetError, BudgetWarning, LedgerError, Remedy
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger import tables
-from discreet.privacy.ledger.accounts import Account, Amount, Estimate, account_unit
+from discreet.privacy.ledger.accounts import Account, Price
+from discreet.privacy.ledger.balances import Balance, Estimate, refused, warnings_of
 from discreet.privacy.ledger.copies import backup
 from discreet.privacy.ledger.families import (
     Dataset,
@@ -29,9 +31,10 @@ from discreet.privacy.ledger.families import (
     require_covered,
     whose_data,
 )
+from discreet.privacy.ledger.requests import Lifetime, Terms, as_json, price_of, said_population
 from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
-from discreet.privacy.numbers import Rational, as_positive, as_probability
+from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
 
 __all__ = ["Ledger"]
@@ -103,6 +106,9 @@ class Ledger:
         delta: Rational = 0,
         unit: Unit | str = "user",
         view: str = "basic",
+        per: str | None = None,
+        time_zone: str | None = None,
+        lifetime: Lifetime | None = None,
         name: str | None = None,
     ) -> Account:
         """Open the account of a population: once, with the limit that will hold for good.
@@ -123,12 +129,20 @@ class Ledger:
             Whose secret: "user", "record", "user/replace", "group:4", …
         view
             What the limit is on: "basic" (the sum), "concentrated" or "pld" (tighter totals, so that more fits).
+        per
+            "year", "quarter", "month", "week" or "day": the limit is then for a user's records of one such period, and
+            every period has its own. Data must be read with a declared ``window``.
+        time_zone
+            Where the days of these periods begin; UTC by default.
+        lifetime
+            A limit on all periods together: an epsilon at the delta of the account, or an epsilon and a delta.
         name
             Another word for ``population``, which version 0.1 had.
         """
-        limit = Amount(as_positive(epsilon, "epsilon"), as_probability(delta))
-        _check_view(view, limit)
-        named, whose = _population(data, population, name), account_unit(unit)
+        terms = Terms.of(
+            epsilon=epsilon, delta=delta, unit=unit, view=view, per=per, time_zone=time_zone, lifetime=lifetime
+        )
+        named = said_population(data, population, name)
         self._store.create()
         with self._store.write() as connection:
             self._store.lock(connection, None)
@@ -154,11 +168,13 @@ class Ledger:
                 connection,
                 () if data is None else family_of(data),
                 name=chosen,
-                limit=limit,
-                unit=whose,
-                view=view,
+                limit=terms.limit,
+                unit=terms.unit,
+                view=terms.view,
                 opened=self._now(),
                 who=self.who,
+                time_zone=terms.time_zone,
+                lifetime=terms.lifetime,
             )
 
     def attach(self, data: Dataset | str, population: Dataset | str) -> Account:
@@ -195,8 +211,17 @@ class Ledger:
 
     # Spending
 
-    def estimate(self, data: Dataset | str, guarantee: Guarantee, *, allow_refuted: bool = False) -> Estimate:
+    def estimate(
+        self,
+        data: Dataset | str,
+        guarantee: Guarantee,
+        *,
+        allow_refuted: bool = False,
+        window: Window | None = None,
+    ) -> Estimate:
         """Whether a request would fit. Nothing is written.
+
+        In an account per period the answer is about the limit that it does not fit in, or that is nearest to full.
 
         Parameters
         ----------
@@ -206,13 +231,17 @@ class Ledger:
             What the mechanism would promise.
         allow_refuted
             Let a refuted promise pass; it is then charged nothing, as no charge would cover it.
+        window
+            As in ``charge``.
         """
         require_allowed(guarantee, allow_refuted=allow_refuted)
         self._require_ledger(data)
         with self._store.read() as connection:
             account = self._require(connection, data)
-            balance = tables.balance(connection, account)
-        return balance.estimate(account.loss_of(guarantee))
+            price, _ = price_of(account, data, guarantee, window)
+            balances = tables.balances(connection, account, price.periods)
+        tightest = max(balances, key=lambda balance: (not balance.fits(balance.cost(price)), balance.share))
+        return tightest.estimate(tightest.cost(price))
 
     def charge(
         self,
@@ -222,6 +251,7 @@ class Ledger:
         mechanism: str,
         parameters: Mapping[str, Any] | None = None,
         allow_refuted: bool = False,
+        window: Window | None = None,
     ) -> Spend:
         """Reserve what a mechanism will lose; when this returns, the charge is on the disk.
 
@@ -238,26 +268,33 @@ class Ledger:
             What will be run, for the record.
         allow_refuted
             Let a mechanism run whose promise is refuted. It is recorded apart and is part of no sum.
+        window
+            In an account per period: all days that the release is about, where they are more than those of the data
+            (a series of releases that goes on), or where the data are given by name.
+
+        Warns
+        -----
+        BudgetWarning
+            When three quarters, and nine tenths, of a limit are charged.
         """
         require_allowed(guarantee, allow_refuted=allow_refuted)
         self._require_ledger(data)
+        counted, text = guarantee.standing is not Standing.REFUTED, as_json(parameters)
         with self._store.read() as connection:
             account = self._require(connection, data)
             require_covered(connection, data, account, guarantee)
-            before = tables.balance(connection, account)
-        loss = account.loss_of(guarantee)
-        counted = guarantee.standing is not Standing.REFUTED
-        text = _as_json(parameters)
-        # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
-        # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
-        before.require(loss)
+            price, guarantee = price_of(account, data, guarantee, window)
+            # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
+            # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
+            self._require_room(connection, account, price)
+        charged = price if counted else replace(price, loss=guarantee.loss, whole=guarantee.loss)
         with self._store.write() as connection:
             self._store.lock(connection, account.id)
-            tables.balance(connection, account).require(loss)
+            before = self._require_room(connection, account, price)
             number = tables.add_spend(
                 connection,
                 account.id,
-                loss=loss if counted else guarantee.loss,
+                price=charged,
                 counted=counted,
                 mechanism=mechanism,
                 parameters=text,
@@ -265,7 +302,18 @@ class Ledger:
                 reserved_at=self._now(),
                 who=self.who,
             )
-        return Spend(self, account, number, loss if counted else guarantee.loss)
+        if counted:
+            for told in warnings_of(before, [balance.with_(price) for balance in before]):
+                warnings.warn(told, BudgetWarning, stacklevel=2)
+        return Spend(self, account, number, charged, guarantee)
+
+    def _require_room(self, connection: Connection, account: Account, price: Price) -> tuple[Balance, ...]:
+        """The balances that a release is charged to; refuses what does not fit in one of them."""
+        balances = tables.balances(connection, account, price.periods)
+        for balance in balances:
+            if not balance.fits(balance.cost(price)):
+                raise refused(balance, price, balances, tables.entries_of(connection, account, balance.period))
+        return balances
 
     def statement(self, data: Dataset | str) -> Statement:
         """Everything that was spent, what is left, and what it comes to in each view."""
@@ -273,7 +321,7 @@ class Ledger:
         with self._store.read() as connection:
             account = self._require(connection, data)
             entries = tables.entries(connection, account.id)
-        return Statement.of(account, entries)
+        return Statement.of(account, entries, self._clock())
 
     def account_of_release(self, release_id: str) -> Account | None:
         """The account that a release was charged to, or None if this ledger does not know it."""
@@ -336,35 +384,6 @@ class Ledger:
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _population(data: Dataset | str | None, population: str | None, name: str | None) -> str | None:
-    """What the caller calls the people; None where nothing was said. Text in the place of data is a name as well."""
-    if population is not None and name is not None and population != name:
-        raise UsageError("population= and name= are the same thing, and differ here.", remedy="Leave name= out.")
-    said = population if population is not None else name
-    if said is None and isinstance(data, str):
-        return data
-    if said is None and data is None:
-        raise UsageError("an account without data needs a name.", remedy='Give population="customers".')
-    if said is not None and not said.strip():
-        raise UsageError("the name of a population must not be empty.")
-    return said
-
-
-def _check_view(view: str, limit: Amount) -> None:
-    if view not in VIEWS:
-        raise UsageError(f"there is no view {view!r}.", remedy=f"Views are {', '.join(VIEWS)}.")
-    if view != "basic" and not limit.delta:
-        raise UsageError(f"a limit on the view {view!r} needs a delta above 0.", remedy="Write for example 1e-6.")
-
-
-def _as_json(parameters: Mapping[str, Any] | None) -> str:
-    """Parameters as text; rationals and the like are written the way they print."""
-    try:
-        return json.dumps(dict(parameters or {}), default=str, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"these parameters cannot be written down: {error}.") from error
 
 
 def _who() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -11,10 +12,12 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from discreet.data.periods import Period
 from discreet.errors import LedgerError, UsageError
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import chain
-from discreet.privacy.ledger.accounts import Account, Amount, Balance
+from discreet.privacy.ledger.accounts import Account, Amount, Price
+from discreet.privacy.ledger.balances import Balance
 from discreet.privacy.ledger.schema import ACCOUNTS, FINGERPRINTS, SPENDS
 from discreet.privacy.ledger.statements import Entry
 from discreet.privacy.losses import Loss, loss_from_json
@@ -28,8 +31,9 @@ __all__ = [
     "add_fingerprints",
     "add_spend",
     "all_accounts",
-    "balance",
+    "balances",
     "entries",
+    "entries_of",
     "note_saved",
     "settle",
 ]
@@ -70,11 +74,17 @@ def add_account(
     view: str,
     opened: str,
     who: str,
+    time_zone: str | None = None,
+    lifetime: Amount | None = None,
 ) -> Account:
     amounts = {"epsilon": str(limit.epsilon), "delta": str(limit.delta)}
-    statement = ACCOUNTS.insert().values(**amounts, name=name, unit=unit.code, view=view, opened=opened, who=who)
-    number = _number(connection, statement)
+    if lifetime is not None:
+        amounts |= {"lifetime_epsilon": str(lifetime.epsilon), "lifetime_delta": str(lifetime.delta)}
+    terms = {"unit": unit.code, "view": view, "time_zone": time_zone}
+    number = _number(connection, ACCOUNTS.insert().values(**amounts, **terms, name=name, opened=opened, who=who))
     chain.append(connection, "account", number)
+    if time_zone is not None:
+        chain.append(connection, "terms", number)
     return add_fingerprints(connection, number, fingerprints, opened)
 
 
@@ -99,6 +109,10 @@ def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tup
             fingerprints=_fingerprints(connection, row.id),
             opened=row.opened,
             who=row.who,
+            time_zone=row.time_zone,
+            lifetime=None
+            if row.lifetime_epsilon is None
+            else Amount(Fraction(row.lifetime_epsilon), Fraction(row.lifetime_delta)),
         )
         for row in rows
     )
@@ -112,48 +126,94 @@ def _fingerprints(connection: Connection, account: int) -> tuple[str, ...]:
 # Spends
 
 
-def balance(connection: Connection, account: Account) -> Balance:
-    """What is charged, equal losses counted together."""
+def balances(connection: Connection, account: Account, periods: Sequence[Period] = ()) -> tuple[Balance, ...]:
+    """What is charged, equal losses counted together: the account, or each of some of its periods and the lifetime."""
+    per_period = account.unit.period is not None
+    columns = [SPENDS.c.state, SPENDS.c.loss, *([SPENDS.c.whole_loss, SPENDS.c.periods] if per_period else [])]
     query = (
-        sql.select(SPENDS.c.state, SPENDS.c.loss, sql.func.count())
+        sql.select(sql.func.count(), *columns)
         .where(SPENDS.c.account == account.id, SPENDS.c.counted)
-        .group_by(SPENDS.c.state, SPENDS.c.loss)
+        .group_by(*columns)
         .order_by(SPENDS.c.loss)
     )
-    rows = [(state, _loss(text), int(count)) for state, text, count in connection.execute(query)]
+    rows = [tuple(row) for row in connection.execute(query)]
+    if not per_period:
+        return (_balance(account, ((state, text, count) for count, state, text in rows)),)
+    found = [(state, loss, whole or loss, _periods(codes), count) for count, state, loss, whole, codes in rows]
+    return (
+        *(
+            _balance(account, ((row[0], row[1], row[4]) for row in found if period in row[3]), period=period)
+            for period in periods
+        ),
+        _balance(account, ((row[0], row[2], row[4]) for row in found), lifetime=True),
+    )
+
+
+def _balance(account: Account, rows: Iterable[tuple[str, str, int]], **scope: Any) -> Balance:
+    """The balance over states, losses and counts; the same loss may come several times."""
+    counts: Counter[tuple[bool, str]] = Counter()
+    for state, text, count in rows:
+        counts[state == "settled", text] += int(count)
     return Balance(
         account,
-        settled=tuple((loss, count) for state, loss, count in rows if state == "settled"),
-        unsettled=tuple((loss, count) for state, loss, count in rows if state != "settled"),
+        settled=tuple((_loss(text), count) for (settled, text), count in counts.items() if settled),
+        unsettled=tuple((_loss(text), count) for (settled, text), count in counts.items() if not settled),
+        **scope,
     )
+
+
+def entries_of(connection: Connection, account: Account, period: Period | None) -> list[int]:
+    """Numbers of the entries that count, in one period or in all."""
+    query = sql.select(SPENDS.c.id, SPENDS.c.periods).where(SPENDS.c.account == account.id, SPENDS.c.counted)
+    rows = connection.execute(query.order_by(SPENDS.c.id)).all()
+    return [number for number, codes in rows if period is None or period in _periods(codes)]
+
+
+@lru_cache(maxsize=4096)
+def _periods(text: str | None) -> tuple[Period, ...]:
+    try:
+        return () if text is None else tuple(map(Period.of, json.loads(text)))
+    except (ValueError, TypeError, UsageError) as error:
+        raise LedgerError(f"the ledger holds periods that cannot be read: {text!r}.") from error
 
 
 def add_spend(
     connection: Connection,
     account: int,
     *,
-    loss: Loss,
+    price: Price,
     counted: bool,
     mechanism: str,
     parameters: str,
     guarantee: Guarantee,
     reserved_at: str,
     who: str,
+    key: str | None = None,
+    request: str | None = None,
 ) -> int:
     """Reserve; gives the number of the entry."""
+    periods = json.dumps([str(period) for period in price.periods]) if price.periods else None
     statement = SPENDS.insert().values(
         account=account,
         counted=counted,
         state="reserved",
-        loss=json.dumps(loss.to_json(), sort_keys=True),
+        loss=_as_text(price.loss),
         mechanism=mechanism,
         parameters=parameters,
         guarantee=json.dumps(guarantee.to_json()),
         reserved_at=reserved_at,
         who=who,
+        periods=periods,
+        whole_loss=_as_text(price.whole) if periods else None,
+        key=key,
+        request=request,
     )
     number = _number(connection, statement)
     chain.append(connection, "reserved", number)
+    if periods is not None:
+        chain.append(connection, "periods", number)
+    if key is not None:
+        chain.append(connection, "key", number)
     return number
 
 
@@ -199,9 +259,19 @@ def _entry(row: Any) -> Entry:
             settled_at=row.settled_at,
             saved_at=row.saved_at,
             who=row.who,
+            periods=_periods(row.periods),
+            whole=_loss(row.whole_loss or row.loss),
+            key=row.key,
+            request=row.request,
+            drawing_at=row.drawing_at,
+            saved_in=row.saved_in,
         )
     except (ValueError, UsageError) as error:
         raise LedgerError(f"entry {row.id} of the ledger cannot be read: {error}.") from error
+
+
+def _as_text(loss: Loss) -> str:
+    return json.dumps(loss.to_json(), sort_keys=True)
 
 
 @lru_cache(maxsize=4096)
