@@ -42,8 +42,6 @@ def test_any_split_gives_the_sums_of_the_whole(
     }[build]()
     if delta and name == "lm-gs":
         pytest.skip("it is pure")
-    if name == "marginals" and build is random_queries:
-        pytest.skip("it does not take random queries")
     method: QueryMethod = create(name, "answers", epsilon=epsilon, **({"delta": delta} if delta else {}))
     plan = method.plan(table, workload, coupling=Coupling.by_group(table))
     assert require_sums_add_up(method, table, split(table, 4), plan) >= 1

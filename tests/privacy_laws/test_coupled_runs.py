@@ -276,6 +276,7 @@ QUERIES = [
         ("tree", {"epsilon": 1, "delta": "1e-6"}),
         ("tree", {"epsilon": 50, "delta": "1e-6"}),
         ("lm-gs", {"epsilon": 1}),
+        ("marginals", {"epsilon": 1}),
         ("marginals", {"epsilon": 1, "ways": 2}),
         ("marginals", {"epsilon": 1, "delta": "1e-6", "ways": 2}),
         ("marginals", {"epsilon": 50, "ways": 1, "nonnegative": False}),

@@ -10,6 +10,7 @@ functions. NeurIPS 2023.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar
@@ -34,7 +35,7 @@ __all__ = ["MeasuredMarginals", "why_not_measurable"]
 MOST_SETS = 2**14
 """Sets of attributes, with their subsets, that are worked with at a time."""
 
-MOST_TOGETHER = 12
+MOST_TOGETHER = 10
 """Attributes of one query: a marginal of more of them has too many subsets."""
 
 USUAL = (2.0, 1.0)
@@ -95,12 +96,11 @@ class MeasuredMarginals(BudgetedMethod):
             raise UsageError(
                 f"these queries cannot be answered from marginals: {reason}.",
                 remedy=Remedy(
-                    "Take FixedStrategy, which measures answers one by one, or ShrunkHistogram for random queries.",
-                    cli="Give --method strategy, which measures answers one by one, or --method shrunk-histogram for "
-                    "random queries.",
+                    "Take FixedStrategy, which measures single answers, or ShrunkHistogram, which works on all cells.",
+                    cli="Give --method strategy, which measures single answers, or --method shrunk-histogram, which "
+                    "works on all cells.",
                 ),
             )
-        assert isinstance(workload, ProductWorkload)
         noise = self._budget().for_sums()
         sets = MarginalSets.of(workload, asked_sets(workload))
         strategy = _Strategy(sets, self._weights(sets, public))
@@ -145,14 +145,18 @@ class MeasuredMarginals(BudgetedMethod):
             of_sets = dict(zip(sets.sets, variances.tolist(), strict=True))
             tables = consistent_tables(tables, of_sets, setting.n_rows, law=law_of(budget))
             parts = tree_parts(tables, sets.shape, setting.attributes, setting.n_rows)
-        answers = setting.workload.answers_from(lambda axes: tables[axes] if axes else np.array(setting.n_rows))
-        return answer_parts(setting, answers, **parts)
+        return answer_parts(setting, _answers(setting, tables), **parts)
+
+
+def _answers(setting: QuerySetting, tables: Mapping[Axes, NDArray[np.float64]]) -> NDArray[np.float64]:
+    workload = setting.workload
+    if isinstance(workload, ProductWorkload):
+        return workload.answers_from(lambda axes: tables[axes] if axes else np.array(setting.n_rows))
+    return workload.answers(tables[tuple(range(len(workload.shape)))].ravel())
 
 
 def why_not_measurable(workload: Workload) -> str | None:
     """Why marginals cannot answer these queries; None if they can. From public numbers alone."""
-    if not isinstance(workload, ProductWorkload):
-        return "they weigh every cell of the domain"
     top = asked_sets(workload)
     if (most := max(map(len, top))) > MOST_TOGETHER:
         return f"one of them asks of {most} attributes at once; {MOST_TOGETHER} is the most"

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from discreet.coupled.workloads.product import ProductWorkload
+from discreet.coupled.workloads.workload import Workload
 
 __all__ = ["Axes", "MarginalSets", "asked_sets", "least_squares", "subsets"]
 
@@ -37,6 +38,9 @@ Floats = NDArray[np.float64]
 
 MOST_WHOLE = 2**20
 """Cells of all attributes together up to which their histogram is a candidate."""
+
+SPREAD = 0.25
+"""Variance of the weights of a random query; those between 0 and 1 have a third of it."""
 
 STEPS = 1024
 """The largest weight of a marginal, in whole numbers."""
@@ -59,8 +63,13 @@ def subsets(axes: Axes) -> list[Axes]:
     return [part for size in range(1, len(axes) + 1) for part in combinations(axes, size)]
 
 
-def asked_sets(workload: ProductWorkload) -> list[Axes]:
-    """The sets of attributes that queries ask of, without those that are part of another; the first where none is."""
+def asked_sets(workload: Workload) -> list[Axes]:
+    """The sets of attributes that queries ask of, without those that are part of another; the first where none is.
+
+    Queries that are no products ask of all attributes.
+    """
+    if not isinstance(workload, ProductWorkload):
+        return [tuple(range(len(workload.shape)))]
     sets = sorted((axes for axes, _ in workload.groups if axes), key=lambda axes: (-len(axes), axes))
     covered: set[Axes] = set()
     found = []
@@ -98,9 +107,13 @@ class MarginalSets:
     whole: Axes = ()
 
     @classmethod
-    def of(cls, workload: ProductWorkload, top: Sequence[Axes]) -> MarginalSets:
+    def of(cls, workload: Workload, top: Sequence[Axes]) -> MarginalSets:
         """All subsets of the sets ``top``, which include whatever the queries ask of."""
         sets = sorted({part for axes in top for part in subsets(axes)}, key=lambda axes: (len(axes), axes))
+        if not isinstance(workload, ProductWorkload):
+            # Independent weights have on average a length in each residual by its dimension.
+            free = [prod(workload.shape[axis] - 1 for axis in axes) for axes in sets]
+            return cls(workload.shape, tuple(sets), np.array(free) * (len(workload) * SPREAD / workload.n_cells))
         place = {axes: number for number, axes in enumerate(sets)}
         weights = [(w.sum(axis=1), np.square(w).sum(axis=1), row) for w, row in workload.weights_by_attribute()]
         needs = np.zeros(len(sets))
