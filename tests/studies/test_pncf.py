@@ -14,7 +14,7 @@ from discreet.data import Interactions, synthetic
 from discreet.errors import DataError, UsageError
 from discreet.neighbors import KNN, PNCF, UniformNeighbors, selection
 from discreet.neighbors.selection import Candidates
-from discreet.studies import StudyReport, pncf, study
+from discreet.studies import StudyReport, study
 from discreet.studies.pncf import PRIVATE, SIMILARITIES, Cell, Grid, PNCFStudy, measure_grid, taken_from
 from discreet.studies.pncf_selection import AXES, choices, question, truncation
 from discreet.studies.study import Settings, Steps
@@ -272,9 +272,8 @@ def test_what_cannot_be_studied_is_refused() -> None:
             study("pncf", data)
 
 
-def test_of_too_many_users_and_items_a_part_is_taken(films: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pncf, "MOST", 50)
-    taken = taken_from(films, seed=3)
+def test_of_too_many_users_and_items_a_part_is_taken(films: Interactions) -> None:
+    taken = taken_from(films, seed=3, most=50)
     assert taken.n_users <= 50
     assert taken.n_items == 50
     assert taken.catalog_is_public

@@ -15,8 +15,10 @@ from discreet.errors import DataError, EvaluationError, UsageError
 from discreet.evaluation.scores import Scores
 from discreet.studies import StudyReport, published, study
 from discreet.studies.pritop import KIND, LENGTHS, PriTopStudy, TagRun, TagScores, measurements, replacements
+from discreet.studies.pritop_bounds import BOUNDS, loss_bounds
 from discreet.studies.study import Measurements
 from discreet.tagging import PriTop
+from discreet.tagging.pritop.topics import TopicCounts
 
 Judge = Callable[..., list[str]]
 
@@ -37,11 +39,13 @@ def report(listeners: TagAssignments, told: list[float]) -> StudyReport:
 
 
 def test_tables_and_charts(report: StudyReport, listeners: TagAssignments) -> None:
-    claims, data, losses, _, lengths, recall, precision, tests, contents, said = report.tables.values()
+    claims, data, losses, _, bounds, lengths, recall, precision, tests, contents, said = report.tables.values()
     assert set(claims["claim"]) == {claim["claim"] for claim in published("pritop")["claims"]}
     assert data.row(0)[1:] == (len(listeners), listeners.n_users, listeners.n_resources, listeners.n_tags)
     assert data.height == 5
     assert losses["K"].to_list() == [5, 20]
+    assert bounds.height == 2 * 4
+    assert bounds.columns == ["statement", "K", "users", "measured", "bound", "within", "promised"]
     at_ten = dict(lengths.select("method", "recall@10").iter_rows())
     assert at_ten["PriTop"] < at_ten["popular tags"] < at_ten["PTR-J"] < at_ten["FolkRank, no privacy"]
     assert (lengths["recall@10"] >= lengths["recall@1"]).all()
@@ -122,7 +126,7 @@ def found(plain: dict[float, float], loss: list[float]) -> Measurements:
         ]
     )
     here = {"data": "made up", "records": 1, "users": 1, "resources": 1, "tags": 1}
-    return measurements({}, here, losses, tuple(scores))
+    return measurements({}, here, losses, tuple(scores), pl.DataFrame(schema=BOUNDS))
 
 
 ABOUT_LISTS = ("one", "half", "near", "precision", "tests", "epsilon")
@@ -165,3 +169,44 @@ def test_data_that_do_not_do() -> None:
         PriTopStudy().run(TagAssignments([("ann", "a", "imported")]), quick=True)
     with pytest.raises(EvaluationError, match="no user has two posts"):
         PriTopStudy().run(TagAssignments([("ann", "a", "tea"), ("bob", "a", "cup")]), quick=True)
+
+
+# Theorems 4.4.1 and 4.4.2
+
+
+def test_figures_4_4_and_4_5_have_every_tenth_of_epsilon() -> None:
+    budgets = PriTopStudy().settings(quick=False).published
+    assert [Fraction(one) for one in budgets] == [Fraction(tenth, 10) for tenth in range(1, 11)]
+
+
+def test_bounds_of_users_with_many_tags_and_of_small_topics(judge: Judge, fixed_bits) -> None:
+    """A user with more than K/δ tags shall lose nothing, which noise does not keep; tags alone in a topic stay."""
+    many = [("ann", f"r{place % 7}", f"t{place}") for place in range(60)]
+    data = TagAssignments([*many, ("bob", "r1", "alone")]).with_vocabulary("observed").with_resources("observed")
+    method = PriTop(epsilon="1/10", topics=2, iterations=5, inserted_links="none")
+    counts = method.fitted_counts(data)
+    unchanged = data.tag.astype(np.int64)
+    rows = {row["statement"]: row for row in loss_bounds(method, data, counts, unchanged)}
+    few, half = rows["Theorem 4.4.1, δ = 0.05"], rows["Theorem 4.4.1, δ = 0.5"]
+    assert few["users"] == 1, "α of ann is below 1, that of bob is not"
+    assert half["users"] == 1
+    assert few["bound"] == 0
+    assert half["measured"] > 0, "noise of scale 40 on two weights deletes some of 60 tags"
+    assert (half["within"], half["promised"]) == (0, 0.5)
+    kept = rows["Theorem 4.4.2, δ = 0.5"]
+    assert kept["users"] == 0, "with 60 tags in two topics no α is below 1"
+    table = pl.DataFrame(list(rows.values()), schema=BOUNDS)
+    assert judge("pritop", "bounds", {"bounds": table.filter(statement=kept["statement"])}) == ["not tested"]
+    made_up = table.filter(statement=half["statement"]).with_columns(slack=pl.Series([-0.1]))
+    assert judge("pritop", "bounds", {"bounds": made_up}) == ["does not hold"]
+    assert judge("pritop", "bounds", {"bounds": made_up.with_columns(slack=pl.Series([0.2]))}) == ["holds"]
+
+
+def test_a_tag_alone_in_its_topic_is_within_the_second_theorem() -> None:
+    data = TagAssignments([("ann", "r", "a"), ("bob", "s", "b")]).with_vocabulary("observed").with_resources("observed")
+    method = PriTop(epsilon=1, topics=2, iterations=5, inserted_links="none")
+    apart = TopicCounts(np.eye(2) * 50, np.eye(2) * 50, method.alpha, method.beta)
+    kept = loss_bounds(method, data, apart, data.tag.astype(np.int64))[2]
+    assert (kept["users"], kept["measured"], kept["within"]) == (2, 0.0, 1.0)
+    swapped = loss_bounds(method, data, apart, 1 - data.tag.astype(np.int64))[2]
+    assert (swapped["measured"], swapped["within"]) == (1.0, 0.0)

@@ -38,8 +38,8 @@ from discreet.studies.study import (
 
 __all__ = ["Cell", "Grid", "PNCFStudy", "measure_grid", "taken_from"]
 
-MOST = 8_000
-"""More users or items than this are not taken: the similarities of all pairs are kept in memory."""
+MOST, MOST_QUICK = 8_000, 1_000
+"""More users or items than this are not taken: the similarities of all pairs are kept in memory. Fewer in a quick run."""
 
 SIMILARITIES = {"pearson": "PCC", "cosine": "COS"}
 """Similarities, and what the thesis calls them."""
@@ -78,7 +78,7 @@ class PNCFStudy(Study):
         one_rating_each(data)
         if not (data.records_per_user > 1).any():
             raise DataError("nobody has rated two items, so nothing can be held out.")
-        taken = taken_from(data, seed=seed)
+        taken = taken_from(data, seed=seed, most=MOST_QUICK if settings.quick else MOST)
         splits = settings.splits if settings.quick or taken.n_users >= 2_000 else settings.splits_of_few_users
         settings = settings.with_(splits=splits, seeds=[100 * seed + split for split in range(splits)])
         grid = measure_grid(taken, self.layout["methods"], settings, steps)
@@ -124,12 +124,12 @@ class PNCFStudy(Study):
         return Measurements(setting, tables, labels=labels)
 
 
-def taken_from(data: Interactions, *, seed: int) -> Interactions:
+def taken_from(data: Interactions, *, seed: int, most: int = MOST) -> Interactions:
     """The records that the study runs on: not more users and items than fit, and all items in the catalog."""
-    if data.n_users > MOST:
-        data = data.sample_users(MOST, seed=seed)
-    if data.n_items > MOST:
-        popular = np.argsort(-data.records_per_item, kind="stable")[:MOST]
+    if data.n_users > most:
+        data = data.sample_users(most, seed=seed)
+    if data.n_items > most:
+        popular = np.argsort(-data.records_per_item, kind="stable")[:most]
         data = data.filter(np.isin(data.item, popular))
     # A study releases nothing, so it may take the items that occur for known.
     return data.with_catalog("observed")

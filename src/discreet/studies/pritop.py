@@ -35,6 +35,7 @@ from discreet.evaluation.tags import (
 )
 from discreet.privacy.charging import sandbox
 from discreet.privacy.release import Release
+from discreet.studies.pritop_bounds import BOUNDS, loss_bounds
 from discreet.studies.study import Measurements, Settings, Steps, Study, made, published_table
 from discreet.tagging import FolkRank, OwnTags, PopularTags, PriTop, TagSuppression, recommender
 from discreet.tagging.pritop.rewriting import Rewriting
@@ -83,7 +84,7 @@ class PriTopStudy(Study):
         proved = [one for one in self.layout["methods"] if cells <= one.get("cells", cells)]
         releases = 6 + 2 * len(settings.published) + len(proved) * len(settings.ours)
         steps.expect(fits + len(settings.topics) * len(settings.losses) + releases)
-        losses, counts = over_topics(run, steps)
+        losses, bounds, counts = over_topics(run, steps)
         scores = (
             *baselines(run, steps),
             *measure_pritop(run, counts, steps),
@@ -103,7 +104,7 @@ class PriTopStudy(Study):
             "semantic loss of whole releases": f"{sampled} users, tags paired at best",
         }
         here = {name: setting[name] for name in ("records", "users", "resources", "tags")}
-        return measurements(setting, {"data": f"here: {run.data.name or 'triples'}", **here}, losses, scores)
+        return measurements(setting, {"data": f"here: {run.data.name or 'triples'}", **here}, losses, scores, bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +184,9 @@ class TagScores:
 # Figure 4.1
 
 
-def over_topics(run: TagRun, steps: Steps) -> tuple[pl.DataFrame, TopicCounts]:
-    """Semantic loss for every K and ε, and the topics for the chosen K. The topic model is fitted once for each K."""
-    rows, kept = [], None
+def over_topics(run: TagRun, steps: Steps) -> tuple[pl.DataFrame, pl.DataFrame, TopicCounts]:
+    """Semantic loss and its bounds for every K and ε, and the topics for the chosen K, whose model is fitted once."""
+    rows, said, kept = [], [], None
     for topics in sorted({*run.settings.topics, run.settings.chosen_topics}):
         method = PriTop(epsilon=1, topics=topics, iterations=run.settings.iterations, inserted_links="none")
         counts = method.fitted_counts(run.train)
@@ -193,16 +194,17 @@ def over_topics(run: TagRun, steps: Steps) -> tuple[pl.DataFrame, TopicCounts]:
         if topics == run.settings.chosen_topics:
             kept = counts
         for epsilon in run.budgets("losses") if topics in run.settings.topics else ():
-            rewriting = replace(method, epsilon=epsilon).rewriting(run.train, counts)
-            rows.append({"K": topics, "epsilon": float(epsilon), **_losses(run.train, rewriting, counts)})
+            here = replace(method, epsilon=epsilon)
+            new = replacements(run.train, here.rewriting(run.train, counts))
+            rows.append({"K": topics, "epsilon": float(epsilon), **_losses(run.train, new, counts)})
+            said += loss_bounds(here, run.train, counts, new)
             steps.done(f"semantic loss, K = {topics}, ε = {float(epsilon):g}")
     assert kept is not None
-    return pl.DataFrame(rows), kept
+    return pl.DataFrame(rows), pl.DataFrame(said, schema=BOUNDS), kept
 
 
-def _losses(data: TagAssignments, rewriting: Rewriting, counts: TopicCounts) -> dict[str, float]:
-    new, topics = replacements(data, rewriting), counts.topic_given_tag
-    stays = new >= 0
+def _losses(data: TagAssignments, new: NDArray[np.int64], counts: TopicCounts) -> dict[str, float]:
+    topics, stays = counts.topic_given_tag, new >= 0
     return {
         "loss": semantic_loss(data, new, topics=topics)["semantic_loss"],
         "loss_of_replaced": semantic_loss(data.filter(stays), new[stays], topics=topics)["semantic_loss"],
@@ -299,7 +301,11 @@ def _about(run: TagRun, released: TagAssignments, counts: TopicCounts | None) ->
 
 
 def measurements(
-    setting: dict[str, Any], here: dict[str, Any], losses: pl.DataFrame, scores: tuple[TagScores, ...]
+    setting: dict[str, Any],
+    here: dict[str, Any],
+    losses: pl.DataFrame,
+    scores: tuple[TagScores, ...],
+    bounds: pl.DataFrame,
 ) -> Measurements:
     """Tables of what was measured on the data ``here``."""
     tables = {
@@ -314,6 +320,7 @@ def measurements(
             ],
             schema={"method": pl.String, "triples": pl.Int64, "true share": pl.Float64, "semantic loss": pl.Float64},
         ),
+        "bounds": bounds,
         "tests": _tests(scores),
         "datasets": pl.concat([pl.DataFrame([here]), published_table("pritop-datasets")]),
         "told": published_table("pritop-recall"),
