@@ -39,7 +39,7 @@ from discreet.studies.study import (
 __all__ = ["Cell", "Grid", "PNCFStudy", "measure_grid", "taken_from"]
 
 MOST, MOST_QUICK = 8_000, 1_000
-"""More users or items than this are not taken: the similarities of all pairs are kept in memory. Fewer in a quick run."""
+"""More users or items than this are not taken, or in a quick run: the similarities of all pairs are kept in memory."""
 
 SIMILARITIES = {"pearson": "PCC", "cosine": "COS"}
 """Similarities, and what the thesis calls them."""
