@@ -38,8 +38,8 @@ from discreet.studies.study import (
 
 __all__ = ["Cell", "Grid", "PNCFStudy", "measure_grid", "taken_from"]
 
-MOST, MOST_QUICK = 8_000, 1_000
-"""More users or items than this are not taken, or in a quick run: the similarities of all pairs are kept in memory."""
+MOST = 8_000
+"""More users or items than this are not taken: the similarities of all pairs are kept in memory."""
 
 SIMILARITIES = {"pearson": "PCC", "cosine": "COS"}
 """Similarities, and what the thesis calls them."""
@@ -78,7 +78,7 @@ class PNCFStudy(Study):
         one_rating_each(data)
         if not (data.records_per_user > 1).any():
             raise DataError("nobody has rated two items, so nothing can be held out.")
-        taken = taken_from(data, seed=seed, most=MOST_QUICK if settings.quick else MOST)
+        taken = taken_from(data, seed=seed)
         splits = settings.splits if settings.quick or taken.n_users >= 2_000 else settings.splits_of_few_users
         settings = settings.with_(splits=splits, seeds=[100 * seed + split for split in range(splits)])
         grid = measure_grid(taken, self.layout["methods"], settings, steps)
