@@ -148,14 +148,15 @@ def run(task: Task, out: Path, quick: bool, minutes: float) -> dict[str, object]
         lines = done.stderr.strip().splitlines()
         return {**row, "why": lines[-1] if lines else f"exit code {done.returncode}"}
     from discreet.studies.claims import kind_of
-    from discreet.studies.report import VERDICTS
+    from discreet.studies.report import NOT_RUN, VERDICTS
 
     report = json.loads(done.stdout)
     verdicts: dict[str, int] = {}
     for verdict in report["tables"].get(VERDICTS, []):
         kind = kind_of(verdict["verdict"])
         verdicts[kind] = verdicts.get(kind, 0) + 1
-    return {**row, "verdicts": verdicts}
+    not_run = [line["method"] for line in report["tables"].get(NOT_RUN, [])]
+    return {**row, "verdicts": verdicts, "run": report["run"], "not run": not_run}
 
 
 def write_page(out: Path, rows: list[dict[str, object]], *, quick: bool) -> Path:
@@ -165,25 +166,43 @@ def write_page(out: Path, rows: list[dict[str, object]], *, quick: bool) -> Path
     page = Page("The papers' experiments, run again", f"{len(rows)} studies; each has a report of its own.")
     if quick:
         page.verdict("Quick runs: small versions, which judge few claims.", bad=True)
-    columns = ["study", "data", "figures", "claims", "seconds", "report"]
+    columns = ["study", "data", "figures", "run", "seconds", "claims"]
     told = [
-        [row["study"], row["data"], FIGURES[str(row["study"])], outcome(row), f"{row['seconds']:.0f}", report_of(row)]
+        [
+            row["study"],
+            row["data"],
+            FIGURES[str(row["study"])],
+            row.get("run", "–"),
+            f"{row['seconds']:.0f}",
+            outcome(row),
+        ]
         for row in rows
     ]
-    page.table(columns, told, numbers=["seconds"], bad=["verdicts" not in row for row in rows])
+    reports = [report_of(row) for row in rows]
+    page.table(
+        columns,
+        told,
+        numbers=["seconds"],
+        bad=["verdicts" not in row for row in rows],
+        files={"study": reports, "claims": reports},
+    )
+    page.text("Names of studies and their claims lead to the reports. A claim is judged where the run is the paper's.")
     out.mkdir(parents=True, exist_ok=True)
     return page.save(out / "papers.html")
 
 
 def report_of(row: dict[str, object]) -> str:
-    return f"{row['place']}/report.html" if "verdicts" in row else "–"
+    """The report beside the page; "" where there is none."""
+    return f"{row['place']}/report.html" if "verdicts" in row else ""
 
 
 def outcome(row: dict[str, object]) -> str:
     verdicts = row.get("verdicts")
     if not isinstance(verdicts, dict):
         return f"not run: {row['why']}"
-    return ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()) or "no claims"
+    said = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()) or "no claims"
+    not_run = row.get("not run")
+    return f"{said}; not run: {', '.join(map(str, not_run))}" if isinstance(not_run, list) and not_run else said
 
 
 if __name__ == "__main__":

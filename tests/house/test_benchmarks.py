@@ -30,6 +30,20 @@ def test_papers_finds_the_studies_of_a_folder(tmp_path: Path, capsys: pytest.Cap
     ]
 
 
+def test_the_page_of_papers_leads_to_the_reports(tmp_path: Path) -> None:
+    done = {"study": "cim", "data": "adult", "place": "cim-my adult", "seconds": 1.0, "run": "Full run."}
+    verdicts = {"holds": 2, "not judged here": 1}
+    failed = {"study": "pncf", "data": "x", "place": "pncf-x", "seconds": 2.0, "why": "no ratings & no scale."}
+    page = papers.write_page(tmp_path, [{**done, "verdicts": verdicts, "not run": ["MWEM"]}, failed], quick=True)
+    text = page.read_text()
+    assert text.count('<a href="cim-my%20adult/report.html">') == 2
+    assert ">cim</a>" in text
+    assert "2 holds, 1 not judged here; not run: MWEM</a>" in text
+    assert "not run: no ratings &amp; no scale." in text
+    assert "pncf-x" not in text, "no link to a report that is not there"
+    assert "Quick runs" in text
+
+
 def test_papers_names_every_study() -> None:
     assert set(papers.FIGURES) == set(STUDIES)
     assert {study for studies in papers.STUDIES.values() for study in studies} == set(STUDIES)

@@ -89,6 +89,7 @@ def test_tags_and_tables_are_cut_too() -> None:
     assert table.group is not None
     assert set(np.bincount(table.group)) == {3}, "homes stay whole"
     assert (len(table), told) == (600, "600 of 3,000 rows")
+    assert table.complete, "methods that treat the number of rows as public run on it"
 
 
 def test_a_method_that_cannot_run_is_a_row_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

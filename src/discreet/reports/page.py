@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from discreet.reports.charts import svg
 from discreet.reports.writing import MARK
@@ -99,17 +100,25 @@ class Page:
         *,
         numbers: Sequence[str] = (),
         bad: Sequence[bool] = (),
+        files: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """A table; columns named in ``numbers`` are aligned to the right, rows marked in ``bad`` end in red."""
+        """A table; columns named in ``numbers`` are aligned to the right, rows marked in ``bad`` end in red.
 
-        def cells(tag: str, values: Sequence[object]) -> str:
+        ``files`` has files beside the page that the cells of a column lead to, one for each row, "" for none.
+        """
+        places = {} if files is None else files
+
+        def cells(tag: str, values: Sequence[object], row: int | None = None) -> str:
             classes = (' class="number"' if column in numbers else "" for column in columns)
-            return "".join(
-                f"<{tag}{mark}>{escape(str(value))}</{tag}>" for mark, value in zip(classes, values, strict=True)
-            )
+            told = [escape(str(value)) for value in values]
+            for place, column in enumerate(columns):
+                if row is not None and (file := places[column][row] if column in places else ""):
+                    told[place] = f'<a href="{escape(quote(file))}">{told[place]}</a>'
+            return "".join(f"<{tag}{mark}>{value}</{tag}>" for mark, value in zip(classes, told, strict=True))
 
         marks = [' class="bad"' if mark else "" for mark in bad] or [""] * len(rows)
-        body = "".join(f"<tr{mark}>{cells('td', row)}</tr>" for mark, row in zip(marks, rows, strict=True))
+        numbered = enumerate(zip(marks, rows, strict=True))
+        body = "".join(f"<tr{mark}>{cells('td', row, place)}</tr>" for place, (mark, row) in numbered)
         table = f"<table><thead><tr>{cells('th', columns)}</tr></thead><tbody>{body}</tbody></table>"
         self._parts.append(f'<div class="wide">{table}</div>')
 

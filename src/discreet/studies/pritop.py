@@ -287,7 +287,9 @@ def _asked(run: TagRun, model: Any, **options: Any) -> Scores:
 
 def _about(run: TagRun, released: TagAssignments, counts: TopicCounts | None) -> dict[str, Any]:
     """What can be said of released triples: how many, which share is true, and with topics their semantic loss."""
-    true = released.to_frame().join(run.train.to_frame(), on=KEY, how="semi").height / len(released)
+    # Invented people have names where real ones may have numbers.
+    told, known = (data.to_frame().select(pl.col(KEY).cast(pl.String)) for data in (released, run.train))
+    true = told.join(known, on=KEY, how="semi").height / len(released)
     if counts is None:
         return {"triples": len(released), "true": true}
     some = run.train

@@ -105,5 +105,7 @@ def _fewer_rows(data: Table, most: Most, *, seed: int) -> tuple[Table, str]:
         return data, ""
     held = np.ones(len(data), dtype=np.int64) if data.group is None else np.bincount(data.group)
     taken = _people(held, Most(people=held.size, records=most.records), seed=seed)
-    part = data.filter(taken if data.group is None else taken[data.group])
-    return part, f"{len(part):,} of {len(data):,} rows"
+    part = data.filter(taken if data.group is None else taken[data.group]).to_frame()
+    # A table of its own: rows were drawn whatever their values are.
+    group = next((name for name in part.columns if name not in data.domains), None)
+    return Table(part, domains=data.domains, group=group, name=data.name), f"{part.height:,} of {len(data):,} rows"
