@@ -35,6 +35,23 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "delta": (-1, 1, "little"),
     "unit": ("planet",),
     "method": ("guess",),
+    "k": (0, -1),
+    "axis": ("row",),
+    "candidates": ("some",),
+    "centering": ("median",),
+    "weighting": ("none",),
+    "fallback": (3,),
+    "similarity": ("nearness",),
+    "ties": ("coin", "attacker"),
+    "reading": ("literal",),
+    "rs": (0, -1, "most", True),
+    "rs_cap": (0, -1),
+    "smoothing": (-0.1, float("inf"), float("nan")),
+    "laplace": ("1", "3k"),
+    "c0": ("none",),
+    "rho": (0, 1),
+    "beta": (0, -1),
+    "floor": (-1, 1.5),
 }
 """Values that make no sense for a setting; -1 for all others."""
 

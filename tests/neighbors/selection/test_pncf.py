@@ -66,7 +66,6 @@ def test_a_pool_in_a_long_list() -> None:
     assert chances[100:].sum() == pytest.approx(10 / 101, rel=0.1)
 
 
-@pytest.mark.parametrize("options", [{"c0": "some"}, {"rho": 0}, {"w": -1}, {"w": 0.1, "beta": 2}, {"beta": 0}])
-def test_bad_options_are_refused(options) -> None:
-    with pytest.raises(UsageError):
-        PNCF(5, epsilon=1, **options)
+def test_a_width_is_given_in_one_way() -> None:
+    with pytest.raises(UsageError, match="either by w or by beta"):
+        PNCF(5, epsilon=1, w=0.1, beta=2)
