@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from unittest import mock
 
+import polars as pl
 import pytest
 from tests.privacy_laws.test_coupled_runs import USER, Case, count, model, other, queries, tags
 from tests.privacy_laws.test_coupled_runs import (
@@ -26,6 +27,11 @@ def dated() -> Iterator[NeighboringPair]:
     return interaction_pairs(USER, rated=False, context=True)
 
 
+def by_own_history(records: pl.DataFrame) -> list[int]:
+    """Scores that would be others if the table held one record more."""
+    return [(place + 1) * records.height % 7 for place in range(records.height)]
+
+
 LEARNED = [
     model("private-recommender", head=4),
     model("private-recommender", rated=False, epsilon=8),
@@ -36,6 +42,9 @@ LEARNED = [
 SETTINGS = [
     count("hybrid", epsilon=1, cap=2, delta="1e-6"),
     count("hybrid", epsilon=1, cap=2, delta="1e-6", contexts=("weekday",), repeats=True),
+    count("hpa", epsilon=1, cap=1, contexts=("device=phone,laptop",), score="device"),
+    count("hpa", epsilon=1, cap=1, contexts=("weekday",), score="timestamp"),
+    count("hpa", epsilon=1, cap=1, contexts=("weekday",), repeats=True, score=by_own_history),
     count("dft", epsilon=1, cap=2, delta="1e-6"),
     count("dft", epsilon="1e-7", cap=2, contexts=("weekday",), repeats=True),
     *[

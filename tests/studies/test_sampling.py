@@ -310,6 +310,7 @@ def test_a_method_that_cannot_run_is_a_row_that_says_why() -> None:
         assert refused["did not run"].str.contains("noise is drawn").all()
         others = table.filter(pl.col("did not run") == "", ~pl.col("method").str.starts_with("selection"))
         assert others["squared error"].is_not_null().all()
+    assert report.tables["Not run"].height == 3
     assert report.verdicts is not None
     json.dumps(report.to_dict(), allow_nan=False)
     assert told == sorted(told)

@@ -46,6 +46,10 @@ def count(
         typer.Option("--cap", help="The most that one user weighs, in records (30), or as a squared length (100)."),
     ] = None,
     context: ContextOption = None,
+    score: Annotated[
+        str | None,
+        typer.Option("--score", metavar="COLUMN", help="With --method hpa: which records of a user count first."),
+    ] = None,
     option: Settings = None,
     finish: Annotated[
         str | None,
@@ -68,7 +72,8 @@ def count(
     [bold]hybrid[/bold]: better for counts by context of data with many repeats, such as check-ins. Noisy popularity is
     released first, and each user's cap is spent on popular items.
 
-    [bold]sra, hpa, lpa, dft, gs[/bold]: of the papers, to compare with.
+    [bold]sra, hpa, lpa, dft, gs[/bold]: of the papers, to compare with. hpa takes --score COLUMN: the records of each
+    user with the highest values there (rating, timestamp, a context) are counted.
 
     [bold]Example[/bold], from nothing:
 
@@ -82,7 +87,9 @@ def count(
     from discreet.models.registry import create
     from discreet.privacy.folders import RELEASE
 
-    settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta, cap=cap)
+    if score is not None and method != "hpa":
+        raise UsageError("--score goes with --method hpa.")
+    settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta, cap=cap, score=score)
     mechanism = create(method, "counts", **settings)
     after = None if finish is None else Finish(finish, total=total)  # type: ignore[arg-type]
     if after is None and total is not None:

@@ -298,7 +298,12 @@ def fresh_key() -> Key:
 
 
 def best_records(
-    cells: Cells, cap: int, score: NDArray[np.int64] | None = None, key: Key | None = None
+    cells: Cells,
+    cap: int,
+    score: NDArray[np.int64] | None = None,
+    key: Key | None = None,
+    *,
+    own: NDArray[np.int64] | None = None,
 ) -> NDArray[np.bool_]:
     """Mask of the ``cap`` records of each user whose items have the highest scores, ties uniformly at random.
 
@@ -310,6 +315,8 @@ def best_records(
         One whole number an item; public or released. Without one the choice is uniform.
     key
         What decides among equal scores; a fresh one unless given.
+    own
+        In place of scores of items: one whole number a record, each from the same user's records alone.
 
     Examples
     --------
@@ -326,7 +333,8 @@ def best_records(
     kept = np.repeat(cells.records_per_user <= cap, cells.records_per_user)
     for rows, starts in _blocks(cells, cap):
         chosen = np.zeros(rows.size, dtype=np.bool_)
-        choose_best(starts, cap, score[cells.item[rows]], cells.words(rows, key), chosen)
+        given = score[cells.item[rows]] if own is None else own[rows]
+        choose_best(starts, cap, given, cells.words(rows, key), chosen)
         kept[rows] = chosen
     return kept
 

@@ -55,6 +55,8 @@ class SamplingStudy(Study):
         main = measure(run, both, steps.done)
         alone = replace(run, epsilon=Fraction(settings.single), contexts=())
         single = measure(alone, list(listed.values()), lambda who: steps.done(f"{who}, items alone"))
+        for name, why in {**single.refused, **main.refused}.items():
+            steps.skipped(name, why)
         tables = {
             "main": comparison(main, both),
             "single": comparison(single, list(listed.values())),

@@ -7,13 +7,15 @@ L. Fan, H. Jin: A practical framework for privacy-preserving data analytics. WWW
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.counting.cells import Cells, Level, best_records, fresh_key
+from discreet.counting.contexts import TYPES_OF_TABLE
 from discreet.counting.counts import Cap, CountMethod, normalize
+from discreet.counting.own_scores import Score, check_score, own_scores, score_name
 from discreet.counting.profiles import (
     Expectation,
     NoisyPopularity,
@@ -22,15 +24,17 @@ from discreet.counting.profiles import (
     expected_sample,
     expected_within,
 )
+from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.mechanisms import AdditiveMechanism
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Plan, Round, Rounds, settings_as_json
 from discreet.privacy.numbers import Rational
 
 __all__ = ["HPA", "LPA", "SRA", "PublishedCounts", "fewest_records", "most_records"]
 
+OWN_SCORE = "records chosen by a score of each user's own records, docs/proofs/counting.md, Theorem 13"
 COUNTED_IN_FULL = ("all records of each user were counted",)
 
 
@@ -202,7 +206,7 @@ class SRA(CountMethod):
 
 @dataclass(frozen=True)
 class HPA(PublishedCounts):
-    """Counts over the ``cap`` records of each user whose items are most popular, by a popularity released before.
+    """Counts over the ``cap`` most useful records of each user, by a popularity released before or a score.
 
     Parameters
     ----------
@@ -217,6 +221,13 @@ class HPA(PublishedCounts):
         Share of the budget for the popularity.
     item_share
         Share of what is left for the counts of items where there are contexts; the rest goes to the edges.
+    score
+        The paper's "utility of each record", where it is not popularity: the name of a column ("rating", "timestamp" or
+        a context, values read as numbers), or a function that is given one person's records at a time, as a polars
+        table, and returns one number for each. The highest ones are counted, ties at random. No popularity is released
+        then, and the counts have the whole budget; ``first`` and ``first_share`` are not used. A function must follow
+        from its argument alone. If it fails for a person, or returns something else than one number for each record,
+        this person's records are chosen at random.
 
     Privacy
     -------
@@ -224,11 +235,13 @@ class HPA(PublishedCounts):
     d/ε₀), then noisy counts of items and edges over the chosen records (cap/ε₁, cap/ε₂). *Given* the released
     popularity the choice treats every user alone, so the second release spends ε₁ + ε₂ whatever the first one was, and
     the whole ε₀ + ε₁ + ε₂ (``docs/proofs/counting.md``, Theorem 3). Ties, and everything that is estimated at 0 or
-    less, are chosen at random. Not covered: the catalog and the values of the contexts, which are public.
+    less, are chosen at random. With ``score`` the choice follows from each user's own records, and the counts alone are
+    released: ε₁ + ε₂ (Theorem 13). Not covered: the catalog and the values of the contexts, which are public, and what
+    a function knows besides the records that it is given.
 
     Notes
     -----
-    Counts of unpopular items come out far too low.
+    Counts of unpopular items come out far too low. An estimate for a ``score`` of one's own assumes a random choice.
 
     References
     ----------
@@ -241,6 +254,11 @@ class HPA(PublishedCounts):
     >>> release = HPA(epsilon=1, cap=1, first=1).release(shop)
     >>> release.array("popularity").shape
     (3,)
+    >>> shop = dc.Interactions([("ann", "tea", 2), ("ann", "rum", 5)], items=["tea", "rum"], scale=(1, 5))
+    >>> HPA(epsilon=1000, cap=1, score="rating").release(shop).table("counts").rows()
+    [('rum', 1.0), ('tea', 0.0)]
+    >>> HPA(epsilon=1000, cap=1, score=lambda own: -own["rating"]).release(shop).table("counts").rows()
+    [('rum', 0.0), ('tea', 1.0)]
     """
 
     name: ClassVar[str] = "hpa"
@@ -256,6 +274,25 @@ class HPA(PublishedCounts):
     first: Cap = 1
     first_share: Rational = "1/10"
     item_share: Rational = "1/2"
+    score: Score | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.score is not None and not (callable(self.score) or (isinstance(self.score, str) and self.score)):
+            raise UsageError(f"score must be the name of a column or a function, got {self.score!r}.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        known = settings_as_json(replace(self, score=None))
+        return known if self.score is None else {**known, "score": score_name(self.score)}
+
+    @property
+    def _is_public(self) -> bool:
+        return self.score is not None or super()._is_public
+
+    @property
+    def _basis(self) -> str:
+        return super()._basis if self.score is None else OWN_SCORE
 
     @property
     def _popularity(self) -> AdditiveMechanism:
@@ -263,7 +300,7 @@ class HPA(PublishedCounts):
 
     @property
     def _counts_budget(self) -> Budget:
-        return self._budget.rest(self.first_share)
+        return self._budget.rest(self.first_share) if self.score is None else self._budget
 
     def _first(self, cells: Cells) -> int:
         return fewest_records(cells) if self.first == "data" else self.first
@@ -277,18 +314,47 @@ class HPA(PublishedCounts):
 
     def _sums(self, cells: Cells, level: Level) -> BoundedSums:
         """The counts of the chosen records."""
-        caps = (f"each user's records were cut to the {self.cap} of the items estimated to be most popular",)
-        return cells.counts(level, self.cap, caps=caps)
+        which = "of the items estimated to be most popular"
+        if self.score is not None:
+            which = f"with the highest score of the user's own ({score_name(self.score)})"
+        return cells.counts(level, self.cap, caps=(f"each user's records were cut to the {self.cap} {which}",))
 
     def _caps(self, cells: Cells) -> tuple[str, ...]:
+        if self.score is not None:
+            return super()._caps(cells)
         return (*self._first_sums(cells, self._first(cells)).caps, *super()._caps(cells))
 
+    def _plan(self, public: Cells) -> Plan:
+        plan = super()._plan(public)
+        if self.score is None:
+            return plan
+        assert public.data is not None
+        check_score(self.score, public.data)
+        if isinstance(self.score, str):
+            return plan
+        unseen = ("what the score function knows besides one person's records", TYPES_OF_TABLE)
+        return replace(plan, not_covered=tuple(dict.fromkeys([*plan.not_covered, *unseen])))
+
     def _drawn_noise(self, cells: Cells) -> dict[str, float]:
+        if self.score is not None:
+            return super()._drawn_noise(cells)
         first = self._first_sums(cells, self._first(cells))
         self._popularity.check(first)
         return {**super()._drawn_noise(cells), "popularity_noise_sd": self._popularity.standard_deviation(first)}
 
     def _rounds(self, plan: Plan) -> Rounds:
+        return self._by_popularity(plan) if self.score is None else self._by_own_score(plan, self.score)
+
+    def _by_own_score(self, plan: Plan, score: Score) -> Rounds:
+        key = fresh_key()
+
+        def chosen(records: Cells) -> Cells:
+            own = own_scores(records, score, self.cap)
+            return records.keep(best_records(records, self.cap, key=key, own=own))
+
+        return self._parts(plan, (yield from self._noisy(plan.public, chosen)))
+
+    def _by_popularity(self, plan: Plan) -> Rounds:
         first_key, key = fresh_key(), fresh_key()
 
         def first_sums(records: Cells) -> BoundedSums:
@@ -305,6 +371,8 @@ class HPA(PublishedCounts):
         return self._parts(plan, (yield from self._noisy(plan.public, chosen)), popularity=popularity)
 
     def _expected(self, cells: Cells, level: Level, profile: Profile) -> Expectation:
+        if self.score is not None:
+            return expected_sample(cells, level, profile, self.cap)
         first = 1 if self.first == "data" else self.first
         noise = self._popularity.standard_deviation(self._first_sums(cells, first))
         return expected_by_popularity(cells, level, profile, self.cap, NoisyPopularity(first, noise))
