@@ -2,6 +2,7 @@
 
 python benchmarks/query_errors.py               all tables, a few minutes
 python benchmarks/query_errors.py --adult FILE  the same with Adult (adult.data)
+python benchmarks/query_errors.py --question "all pairs" --methods marginals strategy    some of it
 
 Prints one Markdown table: for each question the root of the mean squared error of an answer, in rows, with the best
 method in bold. "even" is a histogram with the same count in every cell, which costs nothing. The last line counts how
@@ -26,7 +27,7 @@ from discreet.data import IntegerDomain, Table, read, synthetic
 from discreet.errors import UsageError
 from discreet.models.registry import create, registered, settings_of
 
-METHODS = ("lm-gs", "pmw", "mwem", "histogram", "shrunk-histogram", "tree", "strategy")
+METHODS = ("lm-gs", "pmw", "mwem", "histogram", "shrunk-histogram", "tree", "strategy", "marginals")
 EPSILONS = ("1/10", "1/2", "1")
 DELTAS = ("0", "1e-6")
 RUNS = 3
@@ -101,29 +102,34 @@ def errors(table: Table, workload: Workload, name: str, epsilon: str, delta: str
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--adult", type=Path, default=None)
+    parser.add_argument("--question", default="", help="only questions of this name")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     options = parser.parse_args(arguments)
+    methods = list(options.methods)
     begun, first = time.perf_counter(), Counter[str]()
-    print(f"| table | question | ε | δ | even | {' | '.join(METHODS)} |")
-    print(f"| {' | '.join(['---'] * (5 + len(METHODS)))} |")
+    print(f"| table | question | ε | δ | even | {' | '.join(methods)} |")
+    print(f"| {' | '.join(['---'] * (5 + len(methods)))} |")
     for title, table, questions in tables(options.adult):
         for question, asked in questions.items():
+            if options.question not in question:
+                continue
             workload = asked(table)
             truth = workload.true_answers(table) / GRID
             flat = np.full(workload.n_cells, len(table) / workload.n_cells)
             even = float(np.square(workload.answers(flat) - truth).mean())
             for delta in DELTAS:
                 for epsilon in EPSILONS:
-                    found = {name: errors(table, workload, name, epsilon, delta) for name in METHODS}
+                    found = {name: errors(table, workload, name, epsilon, delta) for name in methods}
                     means = {name: float(runs.mean()) for name, runs in found.items() if runs is not None}
                     best = min(means, key=lambda name: means[name])
                     first[best] += 1
-                    shown = ["–" if name not in means else f"{math.sqrt(means[name]):.3g}" for name in METHODS]
-                    shown[METHODS.index(best)] = f"**{shown[METHODS.index(best)]}**"
+                    shown = ["–" if name not in means else f"{math.sqrt(means[name]):.3g}" for name in methods]
+                    shown[methods.index(best)] = f"**{shown[methods.index(best)]}**"
                     print(
                         f"| {title} | {question} | {epsilon} | {delta} | {math.sqrt(even):.3g} | {' | '.join(shown)} |",
                         flush=True,
                     )
-    print(f"\nLeast error: {', '.join(f'{name} {first[name]}' for name in METHODS)}.", flush=True)
+    print(f"\nLeast error: {', '.join(f'{name} {first[name]}' for name in methods)}.", flush=True)
     print(f"{time.perf_counter() - begun:.0f} s", file=sys.stderr)
     return 0
 
