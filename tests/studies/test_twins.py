@@ -11,6 +11,8 @@ import pytest
 
 from discreet.data import Interactions, synthetic
 from discreet.errors import UsageError
+from discreet.neighbors.dense import Likeness
+from discreet.neighbors.newcomers import Newcomers
 from discreet.neighbors.twin_lists import BuiltList, Profile, SimilarityLists
 from discreet.neighbors.twins import FullComputation
 from discreet.studies import StudyReport, published, twins
@@ -29,6 +31,7 @@ from discreet.studies.twins import (
     side_of,
     sybil,
 )  # fmt: skip
+from discreet.studies.twins_predictions import predictions
 
 Judge = Callable[..., list[str]]
 
@@ -56,7 +59,8 @@ def found(*, full: float, search: float, share: float = 0.005) -> Measurements:
     times = {name: timed(full, full) for name in METHODS} | {"TwinSearch c=3": timed(full, search)}
     bins = [{"axis": "user", "similarity": "co-rated", "mean share": share, "largest share": share}]
     cases = {("user", "co-rated", "new"): times, ("item", "co-rated", "new"): times}
-    return measurements({"newcomers": 30}, cases, pl.DataFrame(), pl.DataFrame(bins))  # type: ignore[arg-type]
+    told = [{"similarity": "s", "new": "n", "way": "TwinSearch c=3", "all equal": full / search}]
+    return measurements({"newcomers": 30}, cases, pl.DataFrame(), pl.DataFrame(bins), pl.DataFrame(told))  # type: ignore[arg-type]
 
 
 # Newcomers
@@ -131,6 +135,33 @@ def test_a_wrong_list_is_not_timed(films: Interactions, monkeypatch: pytest.Monk
         list_times(SimilarityLists(films), changed, n_targets=films.n_users, newcomers=2, trials=1, seed=1)
 
 
+# End to end
+
+
+@pytest.mark.parametrize("rated", [True, False])
+def test_predictions_for_newcomers_are_timed_on_every_way(films: Interactions, rated: bool) -> None:
+    columns = {"user_id": films.user, "item_id": films.item} | ({"rating": films.rating} if rated else {})
+    told = predictions(Interactions(columns), newcomers=3, trials=1, seed=1)
+    assert told["way"].unique(maintain_order=True).to_list() == ["computed", "TwinSearch c=3", "hash", "fitted again"]
+    assert told.height == 2 * 2 * 4
+    computed = told.filter(way="computed")
+    assert (computed["later"] == 1).all()
+    assert (told["all equal"] > 0).all()
+    assert told.filter(way="fitted again")["set up"].null_count() == 4
+
+
+def test_another_answer_is_not_timed(films: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Newcomers.rows
+
+    def wrong(self: Newcomers, histories) -> Likeness:
+        right = rows(self, histories)
+        return right if self.how == "compute" else right.mapped(lambda part: part[:, ::-1])
+
+    monkeypatch.setattr(Newcomers, "rows", wrong)
+    with pytest.raises(AssertionError, match="another answer"):
+        predictions(films, newcomers=2, trials=1, seed=1)
+
+
 # Judgments
 
 
@@ -139,7 +170,7 @@ def test_the_claims_hold_where_the_numbers_do(judge: Judge) -> None:
     for key in ("6.2", "6.4", "bin", "one", "all"):
         assert set(judge("twins", key, good)) == {"holds"}, key
         assert set(judge("twins", key, bad)) == {"does not hold"}, key
-    for key in ("hash", "by column"):
+    for key in ("hash", "by column", "end to end"):
         assert set(judge("twins", key, good)) == {"holds"}, key
         assert set(judge("twins", key, found(full=1.0, search=2.0))) == {"does not hold"}, key
     assert judge("twins", "6.3", good) == judge("twins", "6.5", bad) == ["not judged here"]
@@ -155,11 +186,13 @@ def test_tables_and_charts(report: StudyReport) -> None:
         assert chart.data.filter(pl.col("method") == "full")["times as fast"].to_list() == pytest.approx(
             [1.0] * chart.data.filter(pl.col("method") == "full").height
         )
-    claims, speed, sets, bins = report.tables.values()
+    claims, speed, told, sets, bins = report.tables.values()
     assert set(claims["claim"]) == {claim["claim"] for claim in published("twins")["claims"]}
     assert speed.height == 2 * 2 * 2 * (len(METHODS) - 1)
     assert speed["30 equal"].min() > 0  # type: ignore[operator]
     assert sets.height == 2 * 2 * 2 * 3
+    assert told.height == 2 * 2 * 3
+    assert told["30 equal"].min() > 0  # type: ignore[operator]
     assert bins["claimed at most"].unique().to_list() == [1 / CLAIM]
 
 

@@ -43,8 +43,8 @@ def study(
 ) -> None:
     """Run a published experiment again, with the published figures beside ours.
 
-    Neighbors: pncf, ppns, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Tags: pritop. Tables:
-    cim. Accuracy of everything that is proved: frontier.
+    Neighbors: pncf, ppns, ppns-assured, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Tags: pritop.
+    Tables: cim. Accuracy of everything that is proved: frontier.
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 

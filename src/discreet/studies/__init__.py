@@ -14,6 +14,7 @@ __all__ = ["STUDIES", "Study", "StudyReport", "published", "study", "study_named
 STUDIES = {
     "pncf": "discreet.studies.pncf:PNCFStudy",
     "ppns": "discreet.studies.ppns:PPNSStudy",
+    "ppns-assured": "discreet.studies.ppns_assured:AssuredPPNSStudy",
     "twins": "discreet.studies.twins:TwinsStudy",
     "sampling": "discreet.studies.sampling:SamplingStudy",
     "frontier": "discreet.studies.frontier:FrontierStudy",

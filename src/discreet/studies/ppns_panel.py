@@ -21,7 +21,7 @@ from discreet.attacks.games.sybil_targets import guessed_right
 from discreet.data.interactions import Interactions
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Chosen, parts_of_size, weighted_mean
-from discreet.neighbors.selection import CandidateLists, SelectionStrategy
+from discreet.neighbors.selection import CandidateLists, Candidates, SelectionStrategy
 from discreet.neighbors.similarity import Similarity, pair_sensitivities
 
 __all__ = ["Panel", "Question", "RatingPool", "Score", "attack_questions", "left_out", "turned", "whole"]
@@ -200,6 +200,21 @@ class Panel:
             "right": float(np.concatenate(right).mean()),
             "unanswered": 1 - float(np.concatenate(given).mean()),
         }
+
+    def alphas(self, strategy: SelectionStrategy) -> Floats:
+        """Summed similarity of the neighbors that each question draws once, the person left out: Lu's accuracy."""
+        found = []
+        for part in parts_of_size(np.full(len(self.questions), self.pool.n_users)):
+            places = np.arange(len(self.questions))[part]
+            _, weight = self._choose(strategy, places, fillers=0, present=False, favored=False)
+            found.append(weight.sum(axis=1))
+        return np.concatenate(found)
+
+    def lists(self) -> Iterator[Candidates]:
+        """The candidates of each question, the person left out."""
+        for place, question in enumerate(self.questions):
+            similarity = np.delete(self._similarity[place].astype(np.float64), question.person)
+            yield Candidates(similarity, np.delete(self._sensitivity[place].astype(np.float64), question.person))
 
     def _choose(
         self, strategy: SelectionStrategy, places: Integers, *, fillers: int, present: bool, favored: bool

@@ -80,10 +80,12 @@ class TwinsStudy(Study):
     name = "twins"
 
     def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
+        from discreet.studies.twins_predictions import predictions
+
         if len(data) == 0:
             raise UsageError("there are no records, so nobody has a similarity list.")
         sides: dict[Axis, Interactions] = {axis: side_of(data, axis, most=settings.rows, seed=seed) for axis in FIGURES}
-        steps.expect(len(sides) * len(SIMILARITIES) * len(KINDS))
+        steps.expect(len(sides) * len(SIMILARITIES) * len(KINDS) + 1)
         times: dict[Case, dict[str, ListTimes]] = {}
         sets: list[dict[str, Any]] = []
         bins: list[dict[str, Any]] = []
@@ -102,8 +104,11 @@ class TwinsStudy(Study):
                     newcomers = {"newcomers": settings.newcomers, "trials": settings.trials, "seed": seed}
                     times[axis, name, kind] = list_times(lists, make, n_targets=n, **newcomers)
                     steps.done(f"{axis}s, {name}, {kind}")
+        newcomers = {"newcomers": settings.newcomers, "trials": settings.trials, "seed": seed}
+        told = predictions(sides["user"], **newcomers)
+        steps.done("predictions for newcomers")
         setting = {"users": sides["user"].n_users, "items": sides["item"].n_users, "newcomers": settings.newcomers}
-        return measurements(setting, times, pl.DataFrame(sets), pl.DataFrame(bins))
+        return measurements(setting, times, pl.DataFrame(sets), pl.DataFrame(bins), told)
 
 
 def side_of(data: Interactions, axis: Axis, *, most: int, seed: int) -> Interactions:
@@ -117,7 +122,11 @@ def side_of(data: Interactions, axis: Axis, *, most: int, seed: int) -> Interact
 
 
 def measurements(
-    setting: dict[str, Any], times: dict[Case, dict[str, ListTimes]], sets: pl.DataFrame, bins: pl.DataFrame
+    setting: dict[str, Any],
+    times: dict[Case, dict[str, ListTimes]],
+    sets: pl.DataFrame,
+    bins: pl.DataFrame,
+    predictions: pl.DataFrame,
 ) -> Measurements:
     """Ratios of the measured times: how many times as fast as the full computation."""
     newcomers, speed, curves = setting["newcomers"], [], []
@@ -147,6 +156,7 @@ def measurements(
                 for count in range(1, newcomers + 1)
             ]
     tables = {"speed": pl.DataFrame(speed), "curves": pl.DataFrame(curves), "sets": sets, "bins": bins}
+    tables["predictions"] = predictions
     return Measurements(setting, tables, labels={"newcomers": newcomers})
 
 
