@@ -16,6 +16,7 @@ from discreet.neighbors.similarity import Similarity
 from discreet.studies import StudyReport, published
 from discreet.studies.ppns_assured import AssuredPPNSStudy, betas
 from discreet.studies.ppns_panel import Panel, RatingPool, left_out
+from discreet.studies.study import Measurements
 
 Judge = Callable[..., list[str]]
 
@@ -66,6 +67,8 @@ def test_no_draw_is_below_the_bound(report: StudyReport) -> None:
 def test_rho_is_a_matter_of_pncf_alone(report: StudyReport) -> None:
     for part in table(report, "4.4").filter(model="assured PPNS").partition_by("reading"):
         assert part["MAE"].n_unique() == 1
+    widths = table(report, "4.4").filter(model="PNCF")["λ/s_k"]
+    assert widths.is_between(0, 1 + 1e-9).all()
     assert {"PNCF", "PNCF with noise"} <= set(table(report, "4.4")["model"])
 
 
@@ -90,6 +93,16 @@ def test_every_claim_is_judged(report: StudyReport) -> None:
 def test_one_draw_below_the_bound_is_enough(judge: Judge, below: float, verdict: str) -> None:
     rows = [{"reading": "r", "model": "assured PPNS", "p": p, "draws below": n} for p, n in ((0.1, 0.0), (0.5, below))]
     assert judge("ppns-assured", "assured", {"4.1": pl.DataFrame(rows)}) == [verdict]
+
+
+def test_sybils_are_counted_with_their_own_chance(judge: Judge) -> None:
+    rows = [
+        {"reading": "r", "p": 0.5, "sybils": 50, "exact": 0.19, "exact, absent": 0.1},
+        {"reading": "r", "p": 0.5, "sybils": 300, "exact": 0.15, "exact, absent": 0.0},
+    ]
+    found = Measurements({}, {"4.2": pl.DataFrame(rows)}, labels={"k": 50})
+    assert judge("ppns-assured", "k sybils", found) == ["holds"]
+    assert judge("ppns-assured", "more sybils", found) == ["does not hold"]
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(0.7, "holds"), (0.79, "does not hold")])

@@ -161,7 +161,10 @@ def over_k(panel: Panel, settings: Settings) -> list[dict[str, Any]]:
 
 
 def over_rho(panel: Panel, settings: Settings) -> list[dict[str, Any]]:
-    """Figure 4.4: errors over ρ, of which only PNCF's width of truncation depends."""
+    """Figure 4.4: errors over ρ, and PNCF's width of truncation λ, which is all that ρ enters.
+
+    λ/s_k is the mean over the questions: 1 where λ is the similarity of the k-th, so that nothing is truncated.
+    """
     k = settings.k
     ours = _error(panel, AssuredPPNS(k, p=P, epsilon=EPSILON))
     found = []
@@ -169,8 +172,19 @@ def over_rho(panel: Panel, settings: Settings) -> list[dict[str, Any]]:
         found.append({"model": "assured PPNS", "ρ": rho, **ours})
         for name, laplace in (("PNCF", None), ("PNCF with noise", "2")):
             pncf = selection.PNCF(k, epsilon=EPSILON, rho=rho, laplace=laplace)  # type: ignore[arg-type]
-            found.append({"model": name, "ρ": rho, **_error(panel, pncf)})
+            width = {"λ/s_k": _width(panel, pncf)} if laplace is None else {}
+            found.append({"model": name, "ρ": rho, **_error(panel, pncf), **width})
     return found
+
+
+def _width(panel: Panel, pncf: selection.PNCF) -> float:
+    """Mean of λ/s_k over the lists whose k-th candidate is similar at all."""
+    shares = []
+    for candidates in panel.lists():
+        kth = float(np.partition(candidates.similarity, -pncf.k)[-pncf.k])
+        if kth > 0:
+            shares.append((kth - pncf.threshold(candidates)) / kth)
+    return float(np.mean(shares)) if shares else float("nan")
 
 
 def _error(panel: Panel, strategy: SelectionStrategy) -> dict[str, float]:
