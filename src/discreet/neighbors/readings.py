@@ -1,4 +1,4 @@
-"""The two readings of Zhu's chapter 3: as it is printed, and the one whose errors are those of its Table 3.1.
+"""The two readings of Zhu's chapter 3: as it is printed, and the one that comes near its Table 3.1.
 
 References
 ----------
@@ -33,8 +33,8 @@ class ReadModel(NeighborModel):
         equation 3.2.3, ratings as they are, where the one for users takes means away; noise on weights has the scale
         2k·Δ/ε (Algorithm 1). "centered": neighbors are chosen among those with a rating to offer, ratings count as
         distances from means for items, too, and the scale is 2·Δ/ε (equation 3.4.1). The second one was found by
-        trying about fifty variants: its errors are those of Table 3.1, and those of the first are not (``discreet
-        study pncf``).
+        trying about fifty variants: its errors come near those of Table 3.1, and those of the first do not
+        (``discreet study pncf``).
     candidates, centering
         As in ``NeighborModel``; "as read" for what the reading has.
     """
