@@ -73,6 +73,27 @@ def test_a_budget_per_year(run, films: Path) -> None:
     assert told["lifetime"]["share"] == 0.5
 
 
+def test_a_run_that_is_repeated_under_its_key_is_charged_once(run, opened: Path) -> None:
+    keyed = (*COUNT, "--out", "counts", "--key", "monday")
+    first = run(*keyed)
+    assert first.returncode == 0
+    again = run(*keyed)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == first.stdout
+    assert "nothing was charged" in again.stderr
+    (entry,) = Ledger(opened).statement("films").entries
+    assert entry.saved_in == str(opened.with_name("counts").absolute())
+    other = run(*COUNT[:2], "--epsilon", "1/4", *LEDGER, "--out", "more", "--key", "monday")
+    assert other.returncode == 1
+    assert "something else was asked for" in other.stderr
+    opened.with_name("counts").rename(opened.with_name("moved"))
+    missing = run(*keyed)
+    assert missing.returncode == 1
+    assert "no longer in" in missing.stderr
+    assert len(Ledger(opened).statement("films").entries) == 1
+    assert run(*COUNT[:2], "--epsilon", "1", "--no-ledger", "--out", "c", "--key", "k").returncode == 2
+
+
 def test_backup_and_restore(run, opened: Path) -> None:
     assert run("ledger", "backup", "monday.backup", *LEDGER).returncode == 0
     assert run(*COUNT, "--out", "counts").returncode == 0

@@ -58,6 +58,10 @@ class Charging:
     ledger: LedgerPath = None
     no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Spend without a ledger.")] = False
     overwrite: Overwrite = False
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="KEY", help="Name of this run: if it is repeated, it is charged once."),
+    ] = None
     as_json: AsJson = False
 
     def opened(self) -> Ledger | None:
@@ -74,11 +78,22 @@ class Charging:
                 "no ledger was given.",
                 remedy="Give --ledger FILE (or set DISCREET_LEDGER), or --no-ledger to spend without one.",
             )
-        return None if place is None else Ledger(place)
+        if place is None and self.key is not None:
+            raise UsageError("--key needs a ledger.", remedy="Give --ledger FILE, or leave --key out.")
+        return None if place is None else Ledger(place).keyed(self.key)
 
     def place(self, out: Path | None, kind: Kind, *sources: Path | None) -> Place:
         """Where a result goes; refused before anything is spent where it cannot be written."""
-        return place_for(out, kind, overwrite=self.overwrite, sources=(*sources, *_ledger_files(self.ledger)))
+        overwrite = self.overwrite or self._was_saved(out)
+        return place_for(out, kind, overwrite=overwrite, sources=(*sources, *_ledger_files(self.ledger)))
+
+    def _was_saved(self, out: Path | None) -> bool:
+        """Whether the release of an earlier run under the key is there: it will be returned, not written again."""
+        from discreet.privacy import Ledger
+
+        if self.key is None or self.ledger is None or out is None or not out.is_dir():
+            return False
+        return Ledger(self.ledger).saved_under(self.key, out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +155,14 @@ def saved(save: Callable[[Path], object], place: Place, *, beside: Callable[[Pat
         Writes more into the same folder, which may fail.
     """
 
+    from discreet.privacy.charging import kept_place, note_saved, saving_aside
+
+    of = getattr(save, "__self__", None)
+    made = getattr(of, "release_", of)
+    if (before := kept_place(getattr(made, "id", ""))) is not None and Path(before) == place.given.absolute():
+        note("released before under this key: nothing was drawn and nothing was charged")
+        return place.given
+
     def make(aside: Path) -> None:
         save(aside)
         if beside is not None:
@@ -148,7 +171,11 @@ def saved(save: Callable[[Path], object], place: Place, *, beside: Callable[[Pat
                 beside(aside)
 
     try:
-        return place.put(make)
+        with saving_aside() as releases:
+            folder = place.put(make)
+        for release in releases:
+            note_saved(release, str(folder.absolute()))
+        return folder
     except ReleaseError as error:
         cause = error.__cause__
         if not isinstance(cause, OSError) or not error.what.startswith("cannot write"):

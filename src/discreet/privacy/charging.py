@@ -19,16 +19,20 @@ from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Dataset, Ledger, Spend
+    from discreet.privacy.release import Release
 
 __all__ = [
     "Charge",
     "charged",
     "in_sandbox",
+    "kept_place",
+    "kept_release",
     "note_saved",
     "require_allowed",
     "require_covered_as_read",
     "require_working_polars",
     "sandbox",
+    "saving_aside",
     "unsaved",
     "within_window",
 ]
@@ -37,6 +41,8 @@ _CHARGES: deque[Spend] = deque(maxlen=1000)  # the latest charges of this proces
 _WORKING_SECONDS = 10  # how long polars may take to sort three numbers
 _working_in = discreet.first_process  # the process in which polars is known to work
 _SANDBOX: ContextVar[bool] = ContextVar("discreet_sandbox", default=False)
+_ASIDE: ContextVar[list[str] | None] = ContextVar("discreet_aside", default=None)
+_KEPT: dict[str, str] = {}  # places of releases that were returned under a key
 
 
 class Charge(Protocol):
@@ -90,12 +96,47 @@ def within_window(data: object, guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, caps=(*guarantee.caps, f"records outside of {window} were left out"))
 
 
-def note_saved(release_id: str) -> None:
+def kept_release(
+    ledger: Ledger | None, data: Dataset, guarantee: Guarantee, *, mechanism: str, parameters: Mapping[str, Any]
+) -> Release | None:
+    """The release that an earlier run under the key of the ledger has saved; nothing is charged for it."""
+    if getattr(ledger, "key", None) is None:
+        return None
+    from discreet.privacy.release import Release
+
+    entry = ledger.kept(data, guarantee, mechanism=mechanism, parameters=parameters)  # type: ignore[union-attr]
+    if entry is None or entry.saved_in is None:
+        return None
+    release = Release.load(entry.saved_in)
+    _KEPT[release.id] = entry.saved_in
+    return release
+
+
+def kept_place(release_id: str) -> str | None:
+    """Where a release is that was returned under a key instead of being made again."""
+    return _KEPT.get(release_id)
+
+
+@contextmanager
+def saving_aside() -> Iterator[list[str]]:
+    """Releases that are saved in the block are recorded as saved later, when they have their name: gives their ids."""
+    waiting: list[str] = []
+    token = _ASIDE.set(waiting)
+    try:
+        yield waiting
+    finally:
+        _ASIDE.reset(token)
+
+
+def note_saved(release_id: str, place: str) -> None:
     """Record in the ledger that a release was saved, if this process has charged for it."""
+    if (waiting := _ASIDE.get()) is not None:
+        waiting.append(release_id)
+        return
     for spend in tuple(_CHARGES):
         if spend.release == release_id and not spend.saved:
             try:
-                spend.note_saved()
+                spend.note_saved(place)
             except LedgerError as error:  # the release is safe, which matters more than the record of it
                 warnings.warn(
                     f"the release was saved, but not recorded as saved: {error}", DiscreetWarning, stacklevel=3

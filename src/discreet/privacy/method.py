@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums, require_catalog
-from discreet.privacy.charging import charged, require_working_polars
+from discreet.privacy.charging import charged, kept_release, require_working_polars
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss
@@ -206,6 +206,9 @@ class Method(ABC):
 
     def _release(self, data: Dataset, plan: Plan, *, ledger: Ledger | None, allow_refuted: bool = False) -> Release:
         settings = {**self._described(), **plan.details}
+        kept = kept_release(ledger, data, plan.guarantee, mechanism=self.name, parameters=settings)
+        if kept is not None:
+            return kept
         with charged(
             ledger, data, plan.guarantee, mechanism=self.name, parameters=settings, allow_refuted=allow_refuted
         ) as charge:

@@ -132,7 +132,7 @@ class Release:
         """
         self.check_savable()
         saved = place_for(folder, MODEL if self.model else RELEASE, overwrite=overwrite).put(self.write_into)
-        note_saved(self.id)
+        note_saved(self.id, str(saved.absolute()))
         return saved
 
     def check_savable(self) -> None:

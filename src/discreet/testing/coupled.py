@@ -134,7 +134,7 @@ class _Charge:
     def settle(self, release_id: str | None = None) -> None:
         self.release = release_id
 
-    def note_saved(self) -> None:
+    def note_saved(self, place: str | None = None) -> None:
         self.saved = True
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sqlalchemy.engine import Connection
 
 from discreet.data.fingerprints import left_whole, origin_of
-from discreet.errors import LedgerError, PrivacyError, Remedy, UsageError
+from discreet.errors import BudgetError, LedgerError, PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.charging import require_covered_as_read
 from discreet.privacy.guarantees import Guarantee
@@ -18,12 +18,14 @@ from discreet.privacy.units import Unit
 
 __all__ = [
     "Dataset",
+    "account_of",
     "earlier_fingerprints",
     "family_of",
     "name_of",
     "name_of_account",
     "require_covered",
     "whose_data",
+    "without_account",
 ]
 
 
@@ -66,6 +68,34 @@ def family_of(data: Dataset | str) -> tuple[str, ...]:
 def earlier_fingerprints(data: Dataset | str) -> tuple[str, ...]:
     """Fingerprints that version 0.1 gave the same data, when it inferred the types of their columns."""
     return getattr(data, "earlier_fingerprints", ())
+
+
+def account_of(connection: Connection, data: Dataset | str) -> Account | None:
+    """By the fingerprints of the data and of what they were cut from; by name, if text was given."""
+    found = tables.accounts_of(connection, family_of(data))
+    if not found and isinstance(data, str):
+        return tables.account_named(connection, data)
+    if not found:
+        found = tables.accounts_of(connection, earlier_fingerprints(data))
+    if len(found) > 1:
+        raise LedgerError(
+            f"{name_of(data)} comes from the data of several accounts: {', '.join(a.name for a in found)}.",
+            remedy="One release is charged to one account: release from each of them by itself.",
+        )
+    return found[0] if found else None
+
+
+def without_account(data: Dataset | str, where: str) -> BudgetError:
+    """The error for data whose people have no account."""
+    return BudgetError(
+        f"{name_of(data)} has no account in {where}.",
+        remedy=Remedy(
+            'Open one with ledger.open(data, population="customers", epsilon=…, delta=…); if its people have an '
+            "account already, ledger.attach(data, population).",
+            cli="Open one with discreet ledger open DATA --epsilon … --delta … --ledger …; if its people have an "
+            "account already, discreet ledger attach DATA POPULATION --ledger ….",
+        ),
+    )
 
 
 def require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:

@@ -24,14 +24,16 @@ from discreet.privacy.ledger.balances import Balance, Estimate, refused, warning
 from discreet.privacy.ledger.copies import backup
 from discreet.privacy.ledger.families import (
     Dataset,
-    earlier_fingerprints,
+    account_of,
     family_of,
     name_of,
     name_of_account,
     require_covered,
     whose_data,
+    without_account,
 )
 from discreet.privacy.ledger.requests import Lifetime, Terms, as_json, price_of, said_population
+from discreet.privacy.ledger.retries import KeyedRuns, charged_again, request_of
 from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
 from discreet.privacy.numbers import Rational
@@ -40,7 +42,7 @@ from discreet.privacy.units import Unit
 __all__ = ["Ledger"]
 
 
-class Ledger:
+class Ledger(KeyedRuns):
     """A durable record of what has been lost about each population, in a SQLite file or a PostgreSQL database.
 
     Parameters
@@ -85,6 +87,7 @@ class Ledger:
     ) -> None:
         self._store = store_at(place)
         self.who = who or _who()
+        self.key: str | None = None
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -280,32 +283,45 @@ class Ledger:
         require_allowed(guarantee, allow_refuted=allow_refuted)
         self._require_ledger(data)
         counted, text = guarantee.standing is not Standing.REFUTED, as_json(parameters)
+        request = None if self.key is None else request_of(data, guarantee, mechanism, text, window)
         with self._store.read() as connection:
             account = self._require(connection, data)
             require_covered(connection, data, account, guarantee)
             price, guarantee = price_of(account, data, guarantee, window)
             # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
             # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
-            self._require_room(connection, account, price)
+            if self._earlier(connection, request) is None:
+                self._require_room(connection, account, price)
         charged = price if counted else replace(price, loss=guarantee.loss, whole=guarantee.loss)
         with self._store.write() as connection:
-            self._store.lock(connection, account.id)
-            before = self._require_room(connection, account, price)
-            number = tables.add_spend(
-                connection,
-                account.id,
-                price=charged,
-                counted=counted,
-                mechanism=mechanism,
-                parameters=text,
-                guarantee=guarantee,
-                reserved_at=self._now(),
-                who=self.who,
-            )
-        if counted:
-            for told in warnings_of(before, [balance.with_(price) for balance in before]):
-                warnings.warn(told, BudgetWarning, stacklevel=2)
-        return Spend(self, account, number, charged, guarantee)
+            self._store.lock(connection, None if self.key else account.id)
+            earlier, told = self._earlier(connection, request), []
+            if earlier is not None and not earlier.may_have_drawn:
+                number = earlier.id
+            else:
+                self._store.lock(connection, account.id)
+                before = self._require_room(connection, account, price)
+                number = tables.add_spend(
+                    connection,
+                    account.id,
+                    price=charged,
+                    counted=counted,
+                    mechanism=mechanism,
+                    parameters=text,
+                    guarantee=guarantee,
+                    reserved_at=self._now(),
+                    who=self.who,
+                    key=self.key,
+                    request=request,
+                )
+                told += warnings_of(before, [balance.with_(price) for balance in before]) if counted else []
+                told += [] if earlier is None else [charged_again(earlier, number)]
+        for text in told:
+            warnings.warn(text, BudgetWarning, stacklevel=2)
+        spend = Spend(self, account, number, charged, guarantee)
+        if self.key is not None:
+            self._begin_drawing(spend)
+        return spend
 
     def _require_room(self, connection: Connection, account: Account, price: Price) -> tuple[Balance, ...]:
         """The balances that a release is charged to; refuses what does not fit in one of them."""
@@ -340,10 +356,10 @@ class Ledger:
             if not tables.settle(connection, spend.id, release_id, self._now()):
                 raise LedgerError(f"spend {spend.id} of {spend.account.name} is settled already.")
 
-    def note_saved(self, spend: Spend) -> None:
+    def note_saved(self, spend: Spend, place: str | None = None) -> None:
         """Record that the release of a spend is in a file; ``spend.note_saved`` calls this."""
         with self._store.write() as connection:
-            tables.note_saved(connection, spend.id, self._now())
+            tables.note_saved(connection, spend.id, self._now(), place if self.key else None)
 
     # Finding the account
 
@@ -358,29 +374,10 @@ class Ledger:
         return account
 
     def _find(self, connection: Connection, data: Dataset | str) -> Account | None:
-        """By the fingerprints of the data and of what they were cut from; by name, if text was given."""
-        found = tables.accounts_of(connection, family_of(data))
-        if not found and isinstance(data, str):
-            return tables.account_named(connection, data)
-        if not found:
-            found = tables.accounts_of(connection, earlier_fingerprints(data))
-        if len(found) > 1:
-            raise LedgerError(
-                f"{name_of(data)} comes from the data of several accounts: {', '.join(a.name for a in found)}.",
-                remedy="One release is charged to one account: release from each of them by itself.",
-            )
-        return found[0] if found else None
+        return account_of(connection, data)
 
     def _unknown(self, data: Dataset | str) -> BudgetError:
-        return BudgetError(
-            f"{name_of(data)} has no account in {self._store.where}.",
-            remedy=Remedy(
-                'Open one with ledger.open(data, population="customers", epsilon=…, delta=…); if its people have an '
-                "account already, ledger.attach(data, population).",
-                cli="Open one with discreet ledger open DATA --epsilon … --delta … --ledger …; if its people have an "
-                "account already, discreet ledger attach DATA POPULATION --ledger ….",
-            ),
-        )
+        return without_account(data, self._store.where)
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

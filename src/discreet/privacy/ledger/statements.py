@@ -66,11 +66,11 @@ class Spend:
         self._ledger.note_settled(self, release_id)
         self.settled = True
 
-    def note_saved(self) -> None:
-        """Record that what came out is in a file."""
+    def note_saved(self, place: str | None = None) -> None:
+        """Record that what came out is in a file, and where."""
         if not self.saved:
             self.saved = True
-            self._ledger.note_saved(self)
+            self._ledger.note_saved(self, place)
 
     def __enter__(self) -> Spend:
         return self
@@ -148,8 +148,15 @@ class Entry:
         return self.guarantee.standing is not Standing.REFUTED
 
     @property
+    def may_have_drawn(self) -> bool:
+        """Whether noise may have been drawn for it: a charge under a key that is not marked "drawing" is free."""
+        return self.key is None or self.drawing_at is not None or self.state != "reserved"
+
+    @property
     def outcome(self) -> str:
         """What became of the charge, in words."""
+        if not self.may_have_drawn:
+            return "reserved, nothing drawn"
         if self.state != "settled":
             return "reserved, never settled"
         if self.release is None:

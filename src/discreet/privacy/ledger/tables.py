@@ -34,6 +34,8 @@ __all__ = [
     "balances",
     "entries",
     "entries_of",
+    "entry_under",
+    "note_drawing",
     "note_saved",
     "settle",
 ]
@@ -227,10 +229,28 @@ def settle(connection: Connection, spend: int, release: str | None, now: str) ->
     return _changed(connection, change, "settled", spend)
 
 
-def note_saved(connection: Connection, spend: int, now: str) -> bool:
+def note_drawing(connection: Connection, spend: int, now: str) -> bool:
+    """Whether drawing had not begun with this charge, and now may."""
+    free = SPENDS.c.drawing_at.is_(None) & (SPENDS.c.state == "reserved")
+    return _changed(
+        connection, SPENDS.update().where(SPENDS.c.id == spend, free).values(drawing_at=now), "drawing", spend
+    )
+
+
+def entry_under(connection: Connection, key: str) -> Entry | None:
+    """The latest entry under a key."""
+    query = sql.select(SPENDS).where(SPENDS.c.key == key).order_by(SPENDS.c.id.desc()).limit(1)
+    row = connection.execute(query).first()
+    return None if row is None else _entry(row)
+
+
+def note_saved(connection: Connection, spend: int, now: str, place: str | None = None) -> bool:
     """Whether it was not yet recorded that the release of a spend was saved, and now is."""
-    change = SPENDS.update().where(SPENDS.c.id == spend, SPENDS.c.saved_at.is_(None)).values(saved_at=now)
-    return _changed(connection, change, "saved", spend)
+    change = SPENDS.update().where(SPENDS.c.id == spend, SPENDS.c.saved_at.is_(None))
+    changed = _changed(connection, change.values(saved_at=now, saved_in=place), "saved", spend)
+    if changed and place is not None:
+        chain.append(connection, "place", spend)
+    return changed
 
 
 def _changed(connection: Connection, change: sql.Update, kind: str, spend: int) -> bool:
