@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-CACHE  ?= $(HOME)/.cache/discreet/data
+CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test tests-only mutants fuzz coverage lint style types format docs bench data clean setup

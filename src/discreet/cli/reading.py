@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogReading", "DataPath", "Reading", "RecordsReading", "TableReading", "json_file"]
 
-DataPath = Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder; `discreet data list` shows formats.")]
+DataPath = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A file or folder, or ml-1m, ml-100k, ciao, adult of `make data`.")
+]
 FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
 
 ROLES = ("user", "item", "rating", "timestamp", "resource", "tag")

@@ -29,7 +29,8 @@ def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which one; they are named above.")],
     reading: RecordsReading,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="PATH", help="A file or folder; otherwise built-in data.")
+        Path | None,
+        typer.Option("--data", metavar="PATH", help="A file, folder or name (ml-1m); otherwise built-in data."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Keep the report: page, tables, charts.")

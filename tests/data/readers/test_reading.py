@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.data import Interactions
 from discreet.data.readers import detect, formats, read
 from discreet.errors import DataError, UsageError
 
@@ -108,3 +109,57 @@ def test_names_with_brackets_are_no_patterns(tmp_path: Path) -> None:
     path = tmp_path / "a[1]*.csv"
     path.write_text("user,item\n1,2\n")
     assert len(read(path)) == 1
+
+
+# Names of what `make data` fetched
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with a folder for everything, and an empty place to stand in."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return tmp_path / "cache" / "discreet" / "data"
+
+
+def films_in(folder: Path, user: int) -> None:
+    folder.mkdir(parents=True)
+    (folder / "u.data").write_text(f"{user}\t7\t5\t881250949\n")
+
+
+@pytest.mark.parametrize("name", ["ml-100k", "ml-100k/", Path("ml-100k")])
+def test_a_name_finds_what_was_fetched(cache: Path, name: str | Path) -> None:
+    films_in(cache / "ml-100k", 1)
+    data = read(name)
+    assert (data.name, len(data)) == ("ml-100k", 1)
+    assert detect(name).name == "movielens-100k"
+
+
+def test_a_folder_here_comes_before_the_cache(cache: Path) -> None:
+    films_in(cache / "ml-100k", 1)
+    films_in(Path("ml-100k"), 2)
+    data = read("ml-100k")
+    assert isinstance(data, Interactions)
+    assert [str(user) for user in data.users.ids()] == ["2"]
+
+
+def test_without_a_cache_of_its_own_it_is_in_the_home(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(cache.parents[2]))
+    films_in(cache.parents[2] / ".cache" / "discreet" / "data" / "ml-100k", 3)
+    assert len(read("ml-100k")) == 1
+
+
+@pytest.mark.parametrize("name", ["ml-1m", "ml-100k", "ciao", "adult"])
+def test_a_name_that_was_not_fetched_says_what_to_do(cache: Path, name: str) -> None:
+    with pytest.raises(DataError, match=f"{name} was not fetched into .*Run make data"):
+        read(name)
+
+
+def test_other_names_are_paths(cache: Path) -> None:
+    films_in(cache / "ml-10m", 1)
+    for name in ("ml-10m", "somewhere/ml-1m"):
+        with pytest.raises(DataError, match=r"no such file or folder\. Check the path"):
+            read(name)

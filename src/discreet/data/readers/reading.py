@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ _FORMATS: tuple[Format, ...] = (
     *generic.FORMATS,
 )
 
+FETCHED = ("ml-1m", "ml-100k", "ciao", "adult")
+"""Public datasets that ``make data`` fetches into the cache."""
+
 
 def read(
     path: str | Path, *, format: str | None = None, name: str | None = None, **options: Any
@@ -46,7 +50,9 @@ def read(
     Parameters
     ----------
     path
-        The folder as it was published, or the file with the records. Gzip files are unpacked.
+        The folder as it was published, or the file with the records. Gzip files are unpacked. The names "ml-1m",
+        "ml-100k", "ciao" and "adult", where nothing of that name is here, stand for what ``make data`` fetched into
+        the cache ($XDG_CACHE_HOME or ~/.cache, below it discreet/data).
     format
         The name of the format (see ``formats()``); recognized by default.
     name
@@ -167,9 +173,24 @@ def _place(path: str | Path, *, trusted: bool = False) -> Location:
         exists = given.exists()
     except (TypeError, ValueError, RuntimeError, OSError):
         raise UsageError(f"{path!r} is no path.", remedy="Give the path of a folder or a file.") from None
-    if not exists:
+    if not exists and str(given) in FETCHED:
+        given = _fetched(str(given))
+    elif not exists:
         raise DataError("there is no such file or folder.", file=given, remedy="Check the path.")
     return Location(given, trusted=trusted)
+
+
+def _fetched(name: str) -> Path:
+    """The folder of a public dataset in the cache that ``make data`` fills."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet" / "data"
+    folder = cache / name
+    if not folder.is_dir():
+        raise DataError(
+            f"there is no such file or folder here, and {name} was not fetched into {cache}.",
+            file=name,
+            remedy="Run make data in the repository of discreet, or give the path of the data.",
+        )
+    return folder
 
 
 def _named(name: str) -> Format:
