@@ -246,6 +246,11 @@ def test_a_wide_table_is_answered_without_a_method_being_named(call, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["answers"]) == 160
     assert len((tmp_path / "drawn.csv").read_text().splitlines()) == 301
+    for method in ("strategy", "marginals --option nonnegative=false"):
+        refused = call(f"{table} --marginals 1 --method {method} --no-ledger --synthetic other.csv")
+        assert refused.returncode == 2
+        assert "nonnegative=true" in refused.stderr
+    assert not (tmp_path / "other.csv").exists()
     refused = call(f"{table} --marginals 2 --method tree --no-ledger")
     assert refused.returncode == 2
     assert "--method marginals" in refused.stderr

@@ -100,6 +100,12 @@ def query(
         workload = queries.workload(table)
         if chosen is None:
             chosen = create(default_method(workload, draws_rows=synthetic is not None), "answers", **settings)
+        if synthetic is not None and getattr(chosen, "nonnegative", True) is False:
+            # Refused before anything is spent: the answers would be there, and no rows.
+            raise UsageError(
+                f"rows cannot be drawn from {chosen.name} with nonnegative=false, which leaves negative counts.",
+                remedy="Leave --method out, give --option nonnegative=true, or leave --synthetic out.",
+            )
         if spending.estimate:
             say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=spending.as_json)
             return
