@@ -227,10 +227,10 @@ def _judged(condition: Mapping[str, Any], tables: Tables, labels: Mapping[str, A
     for word, decide in (("all", _all), ("any", _any)):
         if word in condition:
             parts = [_judged(part, tables, labels) for part in condition[word]]
-            measured, conditions, why = (
-                "; ".join(filter(None, dict.fromkeys(getattr(part, name) for part in parts)))
-                for name in ("measured", "condition", "why")
-            )
+            # Numbers and conditions in the same order, so that it can be told which is about which.
+            told = dict.fromkeys((part.measured, part.condition) for part in parts if part.measured)
+            measured, conditions = ("; ".join(pair[place] for pair in told) for place in (0, 1))
+            why = "; ".join(filter(None, dict.fromkeys(part.why for part in parts)))
             return Outcome(measured, conditions, decide([part.holds for part in parts]), why)
     sign, tolerance = condition["op"], float(condition.get("tolerance", 0))
     slack = f", tolerance {tolerance:g}" if tolerance else ""
