@@ -9,6 +9,7 @@ from pathlib import Path
 def test_a_study_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None:
     done = run("study", "pncf", "--data", "films.parquet", "--quick", "--out", "kept")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Quick run (--quick): "), "the first line says so"
     assert "MAE, item neighbors, PCC" in done.stdout
     assert "published, Netflix" in done.stdout
     assert "PrivateItemKNN" in done.stdout
@@ -17,6 +18,7 @@ def test_a_study_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "report.html").is_file()
     kept = json.loads((tmp_path / "kept" / "report.json").read_text())
     assert kept["study"] == "pncf"
+    assert kept["run"].startswith("Quick run (--quick): ")
     refused = run("study", "pncf", "--data", "films.parquet", "--quick", "--out", "kept")
     assert refused.returncode == 1
     assert "--overwrite" in refused.stderr
