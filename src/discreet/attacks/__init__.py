@@ -17,16 +17,21 @@ from discreet.attacks.games.linear_attack import linear_attack
 from discreet.attacks.games.registry import ATTACKS
 from discreet.attacks.games.reports import AttackReport, LinearReport
 from discreet.attacks.games.sybil import BetaSybilAttack, SybilAttack
+from discreet.attacks.games.sybil_adaptive import AdaptiveSybilAttack
+from discreet.attacks.games.sybil_items import ItemSybilAttack
+from discreet.attacks.games.two_releases import TwoReleasesAttack
 from discreet.attacks.risk import RiskCurve, RiskReport, risk_report
 
 __all__ = [
     "ATTACKS",
+    "AdaptiveSybilAttack",
     "Asked",
     "AttackReport",
     "AuditReport",
     "BetaSybilAttack",
     "Game",
     "ImplicitModel",
+    "ItemSybilAttack",
     "LensKitModel",
     "LinearReport",
     "NeighboringData",
@@ -37,6 +42,7 @@ __all__ = [
     "ScoreModel",
     "SurpriseModel",
     "SybilAttack",
+    "TwoReleasesAttack",
     "audit",
     "epsilon_ceiling",
     "epsilon_lower_bound",

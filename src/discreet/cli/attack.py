@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["attack"]
 
 USUAL = "knn,npns,pncf,ppns,private-item-knn"
+ITEM_BASED = ("item-sybil", "two-releases")
+"""Attacks in which models with neighbors compare items."""
 
 
 def attack(
     data: DataPath,
     reading: RecordsReading,
     attack: Annotated[
-        str, typer.Option("--attack", help="sybil, beta-sybil (more and more sybils), or lia.")
+        str,
+        typer.Option(
+            "--attack",
+            help="sybil, beta-sybil (more and more sybils), adaptive-sybil (step by step), item-sybil (item-based "
+            "models), two-releases (before and after new records), or lia.",
+        ),
     ] = "sybil",
     model: Annotated[
         list[str] | None,
@@ -40,10 +47,19 @@ def attack(
         str | None,
         typer.Option("--against", metavar="MODEL,…", help=f"Models in one list; without any: {USUAL}."),
     ] = None,
-    known: Annotated[int, typer.Option("--known", help="How many ratings of the target the attacker knows.")] = 8,
+    known: Annotated[
+        int | None, typer.Option("--known", help="How many ratings of the target the attacker knows; 8 for sybil.")
+    ] = None,
+    known_share: Annotated[
+        str,
+        typer.Option("--known-share", metavar="SHARE,…", help="Of lia: which share of the other ratings is known."),
+    ] = "1",
+    rounds: Annotated[int, typer.Option("--rounds", help="Of adaptive-sybil: fits, each asked anew.")] = 3,
+    new: Annotated[int, typer.Option("--new", help="Of two-releases: new records of the target.")] = 1,
     choose: Annotated[
-        str, typer.Option("--choose", help="Which ratings are known: random, rarest, popular.")
-    ] = "random",
+        str | None,
+        typer.Option("--choose", help="Which ratings are known: random (rarest for item-sybil), rarest, popular."),
+    ] = None,
     fillers: Annotated[
         str, typer.Option("--fillers", help="Other sybils: shifted (one rating one step off) or copies.")
     ] = "shifted",
@@ -73,13 +89,20 @@ def attack(
     ledger: the answer is for the owner of the data.
 
     The linear attack, lia, knows everything but one rating of a target (or whether one record is there) and solves for
-    it: from what the target is shown, and from what others are. Its options are --targets, --epsilon, --delta, --seed.
+    it: from what the target is shown, and from what others are. With --known-share 0,0.5,1 it knows that share of the
+    target's other ratings. Its other options are --targets, --epsilon, --delta, --seed.
+
+    adaptive-sybil fits the model --rounds times; its sybils adopt what they were told. item-sybil reads similarities of
+    items with two sybils, and models with neighbors are item-based here. two-releases compares what one invented user
+    is shown before and after --new records of the target, of whom --known ratings are known.
 
     [bold]Example[/bold], from nothing:
 
         discreet data generate films --seed 7 --out films.parquet
         discreet attack films.parquet --attack sybil --against knn,ppns,private-item-knn --known 8
-        discreet attack films.parquet --attack lia --against slope-one,private-slope-one
+        discreet attack films.parquet --attack lia --against slope-one,private-slope-one --known-share 0,0.5,1
+        discreet attack films.parquet --attack item-sybil --against knn,private-item-knn
+        discreet attack films.parquet --attack two-releases --against knn,slope-one,private-item-knn
         discreet attack films.parquet --model package.module:Class --option k=20 --sees list
     """
     from discreet.attacks import linear_attack
@@ -95,13 +118,15 @@ def attack(
         models = {name: _factory(name, typed, budget)() for name in names}
         records = reading.interactions(data)
         with progressing("linear attack") as progress:
-            linear = linear_attack(models, records, targets=targets, seed=seed, progress=progress)
+            shares = _shares(known_share)
+            linear = linear_attack(models, records, targets=targets, known=shares, seed=seed, progress=progress)
         title = "What the linear attack learns about one secret of a person"
         _answer(linear, linear.to_json(), title, _about_linear, as_json=as_json)
         return
-    game = _game(attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees)
+    game = _game(attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees, rounds=rounds, new=new)
     settings = {"k": k, "beta": beta, "similarity": similarity, "shrinkage": shrinkage}
-    factories = {name: _factory(name, typed, budget, **settings) for name in names}
+    axis = "item" if attack in ITEM_BASED else "user"
+    factories = {name: _factory(name, typed, budget, axis=axis, **settings) for name in names}
     records = reading.interactions(data)
     wanted = targets if not target else [id_as_typed(name, records.users.series) for name in target]
     with progressing("sybil attack") as progress:
@@ -127,14 +152,33 @@ def _names(models: list[str] | None, against: str | None) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _game(name: str, *, beta: int, **settings: Any) -> SybilAttack:
-    from discreet.attacks import BetaSybilAttack, SybilAttack
+def _shares(text: str) -> list[float]:
+    """Shares of ratings that are known, from 0 to 1."""
+    from discreet.privacy.numbers import as_fraction
 
-    chosen_from(name, ("sybil", "beta-sybil", "lia"), "--attack")
-    return SybilAttack(**settings) if name == "sybil" else BetaSybilAttack(**settings, beta=beta)
+    return [float(as_fraction(part.strip(), "--known-share")) for part in text.split(",")]
 
 
-def _factory(name: str, typed: dict[str, Any], budget: dict[str, str], **sybil: Any) -> Callable[[], Any]:
+def _game(name: str, **given: Any) -> SybilAttack:
+    from discreet import attacks
+
+    kinds: dict[str, tuple[type[SybilAttack], tuple[str, ...]]] = {
+        "sybil": (attacks.SybilAttack, ("k", "fillers")),
+        "beta-sybil": (attacks.BetaSybilAttack, ("k", "fillers", "beta")),
+        "adaptive-sybil": (attacks.AdaptiveSybilAttack, ("k", "fillers", "rounds")),
+        "item-sybil": (attacks.ItemSybilAttack, ()),
+        "two-releases": (attacks.TwoReleasesAttack, ("new",)),
+    }
+    chosen_from(name, (*kinds, "lia"), "--attack")
+    kind, own = kinds[name]
+    settings = {key: given[key] for key in ("sees", *own)}
+    settings |= {key: given[key] for key in ("known", "choose") if given[key] is not None}
+    return kind(**settings)
+
+
+def _factory(
+    name: str, typed: dict[str, Any], budget: dict[str, str], *, axis: str = "user", **sybil: Any
+) -> Callable[[], Any]:
     """What makes a model: as it is, or in the setting of the sybil attack, with a budget where it has one."""
     from discreet.attacks.engine.foreign.lookup import is_outside, outside
     from discreet.attacks.engine.making import made
@@ -151,7 +195,7 @@ def _factory(name: str, typed: dict[str, Any], budget: dict[str, str], **sybil: 
     if sybil and issubclass(kind, NeighborModel):
         alike = Similarity(sybil["similarity"], shrinkage=sybil["shrinkage"])
         given |= {"k": sybil["k"], "beta": sybil["beta"], "similarity": alike}
-        given |= {"axis": "user", "candidates": "all", "centering": None, "fallback": None}
+        given |= {"axis": axis, "candidates": "all" if axis == "user" else "rated", "centering": None, "fallback": None}
     settings = {key: value for key, value in given.items() if key in settings_of(kind)}
     return lambda: model_of(name, None, **{**settings, **typed})
 
@@ -185,10 +229,17 @@ def _about_sybils(report: AttackReport) -> str:
     first = report.rows[0]
     only_ratings = all(row.sees == "ratings" for row in report.rows)
     lists = "" if only_ratings else ", or hidden items found where only lists are shown"
+    what, whole = f"hidden ratings guessed right{lists}", "the whole history of one user"
+    if report.attack == "two-releases":
+        what, whole = "new items found", "the new records of one user"
+    more = {
+        "adaptive-sybil": " Claims are added up over the rounds.",
+        "item-sybil": " Unanswered: hidden ratings of which the attacker says that there is none.",
+    }
     return (
-        f"exact: share of all {first.hidden:,} hidden ratings guessed right{lists}, with the target in the data and "
+        f"exact: share of all {first.hidden:,} {what}, with the target in the data and "
         "without; what is guessed without the target was not revealed by the target's records. ε at least: what one "
-        "rating of each target proves about the whole history of one user, with confidence "
+        f"rating of each target proves about {whole}, with confidence "
         f"{report.settings['confidence']:.0%}; more than {first.epsilon_ceiling:.2f} cannot be shown with "
-        f"{counted(first.targets, 'target')}, and 0 proves nothing."
+        f"{counted(first.targets, 'target')}, and 0 proves nothing.{more.get(report.attack, '')}"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 import discreet as dc
 from discreet.attacks import Game, NeighboringData, audit
 from discreet.attacks.engine.targets import Target
+from discreet.attacks.games.counterexamples import swapped_ranks
+from discreet.attacks.games.datasets import background
 from discreet.attacks.games.registry import ATTACKS
 from discreet.counting import ItemCounts, TopItems
 from discreet.errors import PrivacyError, ReleaseError, UsageError
@@ -64,12 +67,38 @@ def test_noise_with_a_scale_from_the_records_is_refuted(films, fixed_bits, simil
     assert report.refuted
 
 
+def rate_of_swapped_ranks(model: PPNS) -> float:
+    """The exact chance that the neighbor that was of rank k + 1 comes with one from behind, after the change.
+
+    Partition 1 keeps all of its k members but one, drawn one after the other by exp(ε·s/(4k·RS)); the last neighbor is
+    drawn from partition beta, in which all but the former number k are equally similar.
+    """
+    pair, k = swapped_ranks(Target.of(model, background())), model.k
+    fitted, ids = replace(model).fit(pair.with_, allow_refuted=True), pair.with_.items
+    others = np.array([ids.code(f"i{rank}") for rank in range(1, len(ids))])
+    similarity, rs = fitted._table.at(np.full(others.size, ids.code("i0")), others)
+    weight = dict(enumerate(np.exp(similarity / (4 * k * rs)), start=1))
+    near, far = [*range(1, k), k + 1], [k, *range(k + 2, 2 * k + 1)]
+
+    @cache
+    def kept(left: frozenset[int]) -> float:
+        """The chance that number k + 1 is drawn before one member is left."""
+        if len(left) == 1:
+            return 0.0
+        total = sum(weight[rank] for rank in left)
+        return sum(weight[rank] / total * (1.0 if rank == k + 1 else kept(left - {rank})) for rank in left)
+
+    behind = 1 - weight[k] / sum(weight[rank] for rank in far) if model.beta == 2 else 1.0
+    return kept(frozenset(near)) * behind
+
+
 @pytest.mark.parametrize(("k", "beta"), [(10, 2), (5, 4)])
 def test_ranks_that_change_places_refute_partitions(films, fixed_bits, k: int, beta: int) -> None:
-    report = audit(PPNS(epsilon=1, k=k, beta=beta), films, attacks="swapped-ranks", runs=25, processes=1)
-    score = report["swapped-ranks"]
+    model = PPNS(epsilon=1, k=k, beta=beta)
+    score = audit(model, films, attacks="swapped-ranks", runs=25, processes=1)["swapped-ranks"]
     assert score.false_alarms == 0
-    assert 0.6 < score.hits / score.runs_present < 0.95  # 0.76 and 0.78 in the long run
+    exact, runs = rate_of_swapped_ranks(model), score.runs_present
+    assert abs(score.hits - exact * runs) < 5 * (exact * (1 - exact) * runs) ** 0.5
     assert score.verdict == "refuted"
     assert score.proved.epsilon > 2
 

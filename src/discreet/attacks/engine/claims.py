@@ -6,15 +6,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Literal
 
 from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy.guarantees import Guarantee, Standing
-from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure
+from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure, add
 from discreet.privacy.numbers import Rational, as_fraction, as_positive, as_probability
 from discreet.privacy.units import Unit
 
-__all__ = ["Claim", "ClaimLike", "Measure", "Secret", "as_guarantee", "claim_about", "limit_of", "success_limit"]
+__all__ = [
+    "Claim",
+    "ClaimLike",
+    "Measure",
+    "Secret",
+    "as_guarantee",
+    "claim_about",
+    "limit_of",
+    "success_limit",
+    "together",
+]
 
 Measure = Literal["ε", "μ", "ρ"]
 ClaimLike = Guarantee | Loss | Rational | tuple[Rational, Rational]
@@ -104,10 +115,13 @@ def _loss(claim: Any) -> Loss:
     return Approximate(epsilon, delta) if delta else Pure(epsilon)
 
 
-def claim_about(guarantee: Guarantee | None, unit: Unit, *, records: int, delta: Any = None) -> Claim | None:
+def claim_about(
+    guarantee: Guarantee | None, unit: Unit, *, records: int, delta: Any = None, fits: int = 1
+) -> Claim | None:
     """What a guarantee says about datasets that differ in this unit, and in so many records; None for nothing.
 
-    ``delta`` is the one that the model was given, for losses that have one epsilon for each.
+    ``delta`` is the one that the model was given, for losses that have one epsilon for each. An attacker who sees
+    ``fits`` releases of the same records is held to their losses together.
 
     Examples
     --------
@@ -122,12 +136,23 @@ def claim_about(guarantee: Guarantee | None, unit: Unit, *, records: int, delta:
     if steps is None:
         return None
     try:
-        loss = guarantee.loss.for_group(steps) if steps > 1 else guarantee.loss
+        loss = together(guarantee.loss.for_group(steps) if steps > 1 else guarantee.loss, fits)
         claim = Claim(loss, _delta(loss, delta))
         _ = claim.epsilon
     except PrivacyError:
         return None
     return claim
+
+
+def together(loss: Loss, fits: int) -> Loss:
+    """The loss of so many releases of the same records, each of which may depend on the earlier ones.
+
+    Examples
+    --------
+    >>> print(together(Pure(Fraction(1)), 3))
+    ε = 3
+    """
+    return reduce(add, [loss] * fits)
 
 
 def _steps(promised: Unit, played: Unit, records: int) -> int | None:

@@ -156,7 +156,8 @@ def _trial(
         return Trial(group, None if claim is None else claim.as_epsilon(), str(first.unit), 0.0)
     job = Job(target, tuple(attack for attack in group if isinstance(attack, Game)), data, seed)
     pair = job.pair(0)
-    claim = claim_about(target.guarantee_for(pair.without), pair.unit, records=pair.records, delta=delta)
+    promise = target.guarantee_for(pair.without)
+    claim = claim_about(promise, pair.unit, records=pair.records, delta=delta, fits=pair.fits)
     return Trial(group, claim, pair.differs_in, _timed(job, clock, crew))
 
 

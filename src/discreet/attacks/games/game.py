@@ -62,6 +62,9 @@ class NeighboringData:
         How many records the secret is made of.
     secret
         What ``observe`` needs to know: whom to ask, about what.
+    fits
+        How many releases that were made with the secret, or without it, the attacker sees. The claim of the model is
+        added up over them.
     """
 
     without: Any
@@ -69,6 +72,7 @@ class NeighboringData:
     unit: Unit = USER
     records: int = 1
     secret: Any = None
+    fits: int = 1
 
     @property
     def differs_in(self) -> str:

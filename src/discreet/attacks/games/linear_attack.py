@@ -8,9 +8,10 @@ all answers give the rating. Against Slope One this is the mean of Theorem 3.3 o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.attacks.engine.claims import limit_of
 from discreet.attacks.games.game import RECORD, VALUE, Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.linear import Floats, Outputs, RatingAdversary, values_of
 from discreet.attacks.games.observing import least_history, noise_free, predicts_ratings, shown_answers, with_epsilon
+from discreet.attacks.games.partial import partly_known, solve_for_first, unknown_ratings
 from discreet.attacks.games.reports import LinearReport, LinearRow, claimed
 from discreet.attacks.games.secrets import Secrets
 from discreet.common.arguments import require_whole
@@ -64,6 +66,10 @@ class LinearAttack(GivenGame):
         Use the most telling ``"one"`` of the answers, or ``"all"`` by least squares.
     clipped
         Whether a guess beyond the scale becomes the nearest value.
+    known_share
+        Which share of the target's other ratings the attacker knows, 0 to 1. Which items they are of is known. In the
+        place of the others stands the mean rating of their item. From own answers all unknown ratings are then solved
+        for together, see ``partial``; from the answers to others the secret is, as if the means were the ratings.
 
     Privacy
     -------
@@ -96,6 +102,11 @@ class LinearAttack(GivenGame):
     reads: Whose = "others"
     outputs: Outputs = "all"
     clipped: bool = True
+    known_share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.known_share <= 1:
+            raise UsageError(f"known_share = {self.known_share} must be between 0 and 1.")
 
     # A game of an audit
 
@@ -131,8 +142,9 @@ class LinearAttack(GivenGame):
             return None
         both = []
         for target in range(secrets.places.size):
+            believed = partly_known(secrets, target, self.known_share)
             low, high = (
-                self._others(_noise_free_fit(model, secrets.dataset_where(target, float(end))), secrets, target)
+                self._others(_noise_free_fit(model, believed.dataset_where(target, float(end))), secrets, target)
                 for end in (secrets.scale.low, secrets.scale.high)
             )
             both.append((low, high))
@@ -155,12 +167,13 @@ class LinearAttack(GivenGame):
         exact = _side_information(model, secrets) if self.reads == "own" else None
         guesses, scale = np.empty(secrets.places.size), secrets.scale
         for target in range(secrets.places.size):
-            if exact is not None:
-                answers, low, high = self._own(model, exact, secrets, target)
+            if exact is not None and self.known_share < 1 and secrets.ratings:
+                found = self._solved(model, exact, secrets, target)
+            elif exact is not None:
+                found = self._share(*self._own(model, exact, secrets, target))
             else:
                 assert known is not None
-                answers, (low, high) = self._others(model, secrets, target), known[target]
-            found = self._share(answers, low, high)
+                found = self._share(self._others(model, secrets, target), *known[target])
             if told is not None:
                 told.append(found is not None)
             if found is None:
@@ -201,6 +214,24 @@ class LinearAttack(GivenGame):
         )
         return shown_answers(model, items, user=user), low, high
 
+    def _solved(self, model: Recommender, exact: Recommender, secrets: Secrets, target: int) -> float | None:
+        """Where the secret is on its scale, solved for together with the other unknown ratings."""
+        items = secrets.untouched(target)
+        user = secrets.data.users.decode(secrets.data.user[secrets.places[[target]]])[0]
+        unknown, believed = unknown_ratings(secrets, target, self.known_share)
+
+        low, width, step = float(secrets.scale.low), float(secrets.scale.width), float(secrets.scale.step or 1)
+        base = shown_answers(exact, items, history=believed)
+        slopes = []
+        for item in unknown:
+            # One step towards the middle of the scale, so that the history stays on it.
+            change = step if believed[item] <= low + width / 2 else -step
+            other = shown_answers(exact, items, history=believed | {item: believed[item] + change})
+            slopes.append((other - base) / change)
+        told = shown_answers(model, items, user=user) - base
+        rating = solve_for_first(told, np.stack(slopes), one=self.outputs == "one")
+        return None if rating is None else (believed[unknown[0]] + rating - low) / width
+
     def _others(self, model: Recommender, secrets: Secrets, target: int) -> Floats:
         """What an invented user is shown who touched the item of the secret and, where a model needs more, others."""
         secret = int(secrets.data.item[secrets.places[target]])
@@ -234,6 +265,7 @@ def linear_attack(
     *,
     targets: int = 20,
     fits: int = 3,
+    known: Sequence[float] = (1.0,),
     seed: int = 0,
     confidence: float = 0.95,
     progress: Progress | None = None,
@@ -248,6 +280,9 @@ def linear_attack(
         The records.
     targets, fits
         How many people have a secret that is guessed, in each of how many fits. A target costs two more fits.
+    known
+        Which share of the target's other ratings the attacker knows: a row for each. Where the secret is not a
+        rating, all records are known.
     seed
         Draws people and secrets; the noise of the models is not seeded.
     confidence
@@ -290,13 +325,14 @@ def linear_attack(
             continue
         ratings, least = predicts_ratings(model, data), max(2, least_history(model) + 1)
         secrets = Secrets.draw(data, targets=targets, seed=seed, ratings=ratings, least=least)
-        rows += _rows(name, model, secrets, fits=fits, seed=seed, confidence=confidence)
-    settings = {"data": data.name, "targets": targets, "fits": fits, "seed": seed, "confidence": confidence}
+        rows += _rows(name, model, secrets, fits=fits, known=known, seed=seed, confidence=confidence)
+    settings = {"data": data.name, "targets": targets, "fits": fits, "known": list(known), "seed": seed}
+    settings["confidence"] = confidence
     return LinearReport(settings, tuple(rows), seconds=time.monotonic() - started)
 
 
 def _rows(
-    name: str, model: Recommender, secrets: Secrets, *, fits: int, seed: int, confidence: float
+    name: str, model: Recommender, secrets: Secrets, *, fits: int, known: Sequence[float], seed: int, confidence: float
 ) -> list[LinearRow]:
     """All views of one model; the fits are the same for all of them."""
     fitted = [
@@ -305,13 +341,14 @@ def _rows(
     ]
     promise, values = fitted[0].guarantee, values_of(secrets.scale)
     rows = []
-    for whose in ("own", "others"):
-        known = LinearAttack(reads=whose).known(fitted[0], secrets)
+    for portion, whose in product(known if secrets.ratings else (1.0,), ("own", "others")):
+        about = LinearAttack(reads=whose, known_share=portion)
+        computed = about.known(fitted[0], secrets)
         for outputs in ("one", "all"):
-            attack, told = LinearAttack(reads=whose, outputs=outputs), []
+            attack, told = replace(about, outputs=outputs), []
             games = np.concatenate(
                 [
-                    attack.right(each, secrets, known, seed=seed + number, told=told)
+                    attack.right(each, secrets, computed, seed=seed + number, told=told)
                     for number, each in enumerate(fitted)
                 ]
             )
@@ -322,6 +359,7 @@ def _rows(
                 secret=secrets.kind,
                 view=whose,
                 outputs=outputs,
+                known=portion,
                 games=games.size,
                 right=mean,
                 right_low=low,

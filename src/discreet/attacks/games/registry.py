@@ -13,6 +13,9 @@ from discreet.attacks.games.given import Member, Observation, OneRun, Reconstruc
 from discreet.attacks.games.linear_attack import LinearAttack
 from discreet.attacks.games.observing import seen
 from discreet.attacks.games.sybil import SybilAttack
+from discreet.attacks.games.sybil_adaptive import AdaptiveSybilAttack
+from discreet.attacks.games.sybil_items import ItemSybilAttack
+from discreet.attacks.games.two_releases import TwoReleasesAttack
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
@@ -99,6 +102,11 @@ LISTED: list[Attack] = [
     LinearAttack(),
     Member(),
     OneRun(),
+    # After the others: what a fit to the caller's records takes may leave no time for all of them.
+    *_views(TwoReleasesAttack(), "predictions", "recommendations"),
+    ItemSybilAttack(),
+    AdaptiveSybilAttack(),
+    LinearAttack(name="linear-partial", known_share=0.5),
     # On tag assignments.
     *_views(_tags("tag-canary", tags.tag_canary, "user"), "white box", "recommendations"),
     _tags("one-tag", tags.one_tag, "user"),

@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from discreet.attacks.engine.claims import together
 from discreet.privacy.guarantees import Guarantee
 from discreet.reports import text_table
 
 __all__ = ["AttackReport", "AttackRow", "LinearReport", "LinearRow", "claimed"]
 
 
-def claimed(guarantee: Guarantee | None) -> dict[str, Any]:
-    """The fields of a row about what a model claims."""
+def claimed(guarantee: Guarantee | None, *, fits: int = 1) -> dict[str, Any]:
+    """The fields of a row about what a model claims, for so many fits together."""
     if guarantee is None:
         return {"promise": None, "standing": None}
-    return {"promise": str(guarantee.loss), "standing": guarantee.standing.value}
+    return {"promise": str(together(guarantee.loss, fits)), "standing": guarantee.standing.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +174,8 @@ class LinearRow(ModelRow):
         What was guessed: ``"rating"`` or ``"record"``.
     view, outputs
         Whose answers the attacker read, and how many.
+    known
+        Which share of the target's other ratings the attacker knew.
     games, right, right_low, right_high
         How many secrets were guessed, which share of them right, and its confidence interval.
     chance
@@ -186,6 +189,7 @@ class LinearRow(ModelRow):
     secret: str
     view: str
     outputs: str
+    known: float = 1.0
     games: int = 0
     right: float = 0.0
     right_low: float = 0.0
@@ -198,13 +202,14 @@ class LinearRow(ModelRow):
 class LinearReport(RowsReport):
     """The outcome of the linear attack on one or more models."""
 
-    headings_ = ("model", "secret", "reads", "right", "from", "to", "blind", "at most", "claim")
+    headings_ = ("model", "secret", "reads", "known", "right", "from", "to", "blind", "at most", "claim")
 
     seconds: float = field(default=0.0, compare=False)
 
-    def find(self, model: str, *, view: str, outputs: str = "all") -> LinearRow:
+    def find(self, model: str, *, view: str, outputs: str = "all", known: float = 1.0) -> LinearRow:
         """One row."""
-        return {(row.model, row.view, row.outputs): row for row in self.rows}[model, view, outputs]
+        rows = {(row.model, row.view, row.outputs, row.known): row for row in self.rows}
+        return rows[model, view, outputs, known]
 
     def to_json(self) -> dict[str, Any]:
         return {"attack": "lia", **super().to_json(), "seconds": self.seconds}
@@ -213,4 +218,7 @@ class LinearReport(RowsReport):
         whose = "own recommendations" if row.view == "own" else "those of others"
         reads = f"{whose}, {'one answer' if row.outputs == 'one' else 'all answers'}"
         figures = [f"{value:.2f}" for value in (row.right, row.right_low, row.right_high, row.chance)]
-        return [row.model, row.secret, reads], [*figures, "–" if row.limit is None else f"{row.limit:.2f}"]
+        return [row.model, row.secret, reads, f"{row.known:.0%}"], [
+            *figures,
+            "–" if row.limit is None else f"{row.limit:.2f}",
+        ]

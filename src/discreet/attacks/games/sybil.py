@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from discreet.attacks.games.sybil_targets import (
     Outcome,
     Sees,
     SybilTarget,
+    as_features,
     check_records,
     guessed_right,
     instead,
@@ -41,6 +42,7 @@ from discreet.attacks.games.sybil_targets import (
 from discreet.common.arguments import require_choice, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
+from discreet.privacy.guarantees import Guarantee
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
@@ -133,6 +135,16 @@ class SybilAttack(GivenGame):
         """How many users are invented."""
         return self.beta * self.k
 
+    @property
+    def needed(self) -> int:
+        """How many ratings a target has at least."""
+        return self.known + 1
+
+    @property
+    def fits(self) -> int:
+        """How many releases with the target the attacker sees."""
+        return 1
+
     def run(
         self,
         models: Factory | Mapping[str, Factory],
@@ -189,22 +201,21 @@ class SybilAttack(GivenGame):
         return super().obstacle(target, data)
 
     def datasets(self, target: Target, data: Interactions, draw: np.random.Generator) -> NeighboringData:
-        k = target.setting("k", self.k)
-        attack = replace(self, k=k if isinstance(k, int) else self.k)
+        attack = self._made_for(target)
         check_records(data)
-        chosen = attack.prepare(data, drawn_user(data, draw, least=self.known + 1), draw)
+        chosen = attack.prepare(data, drawn_user(data, draw, least=self.needed), draw)
         without, with_ = (chosen.dataset(data, present=present) for present in (False, True))
         records = int(data.records_per_user[chosen.target])
         return NeighboringData(without, with_, records=records, secret=(chosen, data))
 
+    def _made_for(self, target: Target) -> Self:
+        """The same attack with as many sybils as the attacked model has neighbors."""
+        k = target.setting("k", self.k)
+        return replace(self, k=k if isinstance(k, int) else self.k)
+
     def observe(self, fitted: Fitted, pair: NeighboringData) -> Features:
         chosen, data = pair.secret
-        outcome = self._ask(fitted.model, chosen, data, "ratings")
-        assert outcome.errors is not None
-        errors = np.where(outcome.answered, outcome.errors, np.nan)
-        told = errors[outcome.answered]
-        average = told.mean() if told.size else np.nan
-        return np.array([outcome.right[outcome.probe], errors[outcome.probe], outcome.right.mean(), average])
+        return as_features(self._ask(fitted.model, chosen, data, "ratings"))
 
     # Preparing
 
@@ -212,7 +223,7 @@ class SybilAttack(GivenGame):
         """Who is attacked, what is known of them, and the sybils; see ``run``."""
         check_records(data)
         require_whole(seed, "seed", least=0)
-        needed = self.known + 1
+        needed = self.needed
         if isinstance(targets, int | np.integer):
             require_whole(int(targets), "targets")
             able = np.flatnonzero(data.records_per_user >= needed)
@@ -289,9 +300,8 @@ class SybilAttack(GivenGame):
         outcomes: dict[bool, list[Outcome]] = {True: [], False: []}
         for number, target in enumerate(targets if obstacle is None else []):
             for present in (True, False):
-                model = as_tables(factory())
-                promise = fit_any(model, target.dataset(data, present=present))
-                outcomes[present].append(self._ask(model, target, data, sees))
+                outcome, promise = self._play(factory, target, data, sees, present=present)
+                outcomes[present].append(outcome)
                 tick(2 * number + (1 if present else 2))
         figures = tally(outcomes[True], "present") | tally(outcomes[False], "absent")
         hits = (figures["hits_present"], n, figures["hits_absent"], n)
@@ -307,10 +317,18 @@ class SybilAttack(GivenGame):
             **figures,
             epsilon_lower=epsilon_lower_bound(*hits, delta=delta, confidence=confidence),
             epsilon_ceiling=epsilon_ceiling(n, delta=delta, confidence=confidence),
-            **claimed(promise),
+            **claimed(promise, fits=self.fits),
             seconds=time.monotonic() - started,
             obstacle=obstacle,
         )
+
+    def _play(
+        self, factory: Factory, target: SybilTarget, data: Interactions, sees: Sees, *, present: bool
+    ) -> tuple[Outcome, Guarantee | None]:
+        """One target, present or absent: fit, ask, and what the model claims."""
+        model = as_tables(factory())
+        promise = fit_any(model, target.dataset(data, present=present))
+        return self._ask(model, target, data, sees), promise
 
     def _view(self, model: Any, data: Interactions) -> tuple[Sees, str | None]:
         """What the attacker reads of a model, and why that cannot be done, where it cannot."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
 
-__all__ = ["Outcome", "Sees", "SybilTarget", "guessed_right", "one_step_off", "tally"]
+__all__ = ["Outcome", "Sees", "SybilTarget", "as_features", "guessed_right", "one_step_off", "tally"]
 
 Sees = Literal["ratings", "list"]
 
@@ -35,6 +35,8 @@ class SybilTarget:
     sybils: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
     first: bool = False
     """Whether the target and the sybils have the lowest numbers of all users."""
+    computed: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What the attacker computed for it once."""
 
     def dataset(self, data: Interactions, *, present: bool) -> Interactions:
         """The records with the sybils, and with or without the target."""
@@ -54,6 +56,15 @@ class Outcome:
     answered: NDArray[np.bool_]
     errors: NDArray[np.float64] | None
     probe: int
+
+
+def as_features(outcome: Outcome) -> NDArray[np.float64]:
+    """What an audit learns from: whether the rating drawn beforehand was guessed, its error, and both over all."""
+    assert outcome.errors is not None
+    errors = np.where(outcome.answered, outcome.errors, np.nan)
+    told = errors[outcome.answered]
+    average = told.mean() if told.size else np.nan
+    return np.array([outcome.right[outcome.probe], errors[outcome.probe], outcome.right.mean(), average])
 
 
 def tally(outcomes: list[Outcome], when: str) -> dict[str, Any]:
