@@ -94,7 +94,7 @@ def rate_of_swapped_ranks(model: PPNS) -> float:
 
 @pytest.mark.parametrize(("k", "beta"), [(10, 2), (5, 4)])
 def test_ranks_that_change_places_refute_partitions(films, fixed_bits, k: int, beta: int) -> None:
-    model = PPNS(epsilon=1, k=k, beta=beta)
+    model = PPNS(epsilon=1, k=k, beta=beta, axis="item", similarity="pearson")
     score = audit(model, films, attacks="swapped-ranks", runs=25, processes=1)["swapped-ranks"]
     assert score.false_alarms == 0
     exact, runs = rate_of_swapped_ranks(model), score.runs_present
