@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from discreet.counting import HPA
 from discreet.counting.cells import Cells, best_records
+from discreet.counting.contexts import TYPES_OF_TABLE
 from discreet.counting.own_scores import own_scores
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Standing
@@ -116,6 +117,8 @@ def test_counts_have_the_whole_budget_and_their_own_promise(drawn_scales: list[A
     assert set(release.parts) == {"counts"}
     assert release.parameters["score"] == "rating"
     assert HPA(epsilon=1, score=lowest).parameters["score"] == "function lowest"
+    assert TYPES_OF_TABLE in HPA(epsilon=1, score="effort").plan(data).not_covered
+    assert TYPES_OF_TABLE not in HPA(epsilon=1, score="rating").plan(data).not_covered
     assert any("score function" in line for line in HPA(epsilon=1, score=lowest).plan(data).not_covered)
 
 

@@ -331,8 +331,9 @@ class HPA(PublishedCounts):
         assert public.data is not None
         check_score(self.score, public.data)
         if isinstance(self.score, str):
-            return plan
-        unseen = ("what the score function knows besides one person's records", TYPES_OF_TABLE)
+            unseen = (TYPES_OF_TABLE,) if self.score in public.data.typed_columns else ()
+        else:
+            unseen = ("what the score function knows besides one person's records", TYPES_OF_TABLE)
         return replace(plan, not_covered=tuple(dict.fromkeys([*plan.not_covered, *unseen])))
 
     def _drawn_noise(self, cells: Cells) -> dict[str, float]:
