@@ -94,6 +94,27 @@ def test_a_run_that_is_repeated_under_its_key_is_charged_once(run, opened: Path)
     assert run(*COUNT[:2], "--epsilon", "1", "--no-ledger", "--out", "c", "--key", "k").returncode == 2
 
 
+def test_a_plan_before_anything_is_spent(run, opened: Path) -> None:
+    planned = run("ledger", "plan", "--nights", "365", "--epsilon", "4", "--delta", "1e-6", "--users", "6000", "--json")
+    rows = {row["cadence"]: row for row in json.loads(planned.stdout)["cadences"]}
+    assert {name: (row["releases"], row["noise each"], row["noise series"]) for name, row in rows.items()} == {
+        "nightly": (365, 19.1, 2.94),
+        "weekly": (53, 7.28, 2.33),
+        "monthly": (12, 3.46, 1.85),
+        "quarterly": (4, 2.0, 1.49),
+        "once": (1, 1.0, 1.0),
+    }
+    assert rows["once"]["epsilon each"] == 4
+    assert rows["nightly"]["epsilon each"] < 1 / 5
+    assert rows["nightly"]["recall each"] < rows["nightly"]["recall series"] < rows["once"]["recall each"]
+    text = run("ledger", "plan", "--population", "films", *LEDGER)
+    assert "ε = 2, δ = 0 over 365 nights" in text.stdout
+    assert "left ε = 2" in text.stderr
+    assert run("ledger", "plan", "--nights", "10").returncode == 2
+    assert "no population 'staff'" in run("ledger", "plan", "--population", "staff", *LEDGER).stderr
+    assert Ledger(opened).statement("films").entries == ()
+
+
 def test_backup_and_restore(run, opened: Path) -> None:
     assert run("ledger", "backup", "monday.backup", *LEDGER).returncode == 0
     assert run(*COUNT, "--out", "counts").returncode == 0

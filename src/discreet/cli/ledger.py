@@ -9,7 +9,9 @@ import typer
 
 from discreet.cli.commands import command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
+from discreet.cli.planning import HEAD, plan_of, rows_of
 from discreet.cli.reading import Reading, RecordsReading, TableReading
+from discreet.cli.spending import LedgerPath
 from discreet.errors import LedgerError, UsageError
 
 if TYPE_CHECKING:
@@ -182,6 +184,42 @@ def link(data: NewData, account: Population, ledger: LedgerOption, reading: Reco
         discreet ledger link orders-today.parquet customers --ledger budget.db
     """
     attach(data, account, ledger, reading)
+
+
+@command(app)
+def plan(
+    nights: Annotated[int, typer.Option("--nights", help="How long the budget must last.")] = 365,
+    population: Annotated[
+        str | None, typer.Option("--population", metavar="NAME", help="Take budget and delta of this population.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="The budget for all nights; otherwise what is left.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="The delta; otherwise that of the account, or 1e-6.")
+    ] = None,
+    users: Annotated[
+        int | None, typer.Option("--users", help="How many people there are, as is public: for the expected recall.")
+    ] = None,
+    ledger: LedgerPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """What each night may spend, and what a series gives instead. Nothing is read but the ledger, nothing is spent.
+
+    [bold]Example[/bold]
+
+        discreet ledger plan --nights 365 --epsilon 4 --delta 1e-6 --users 100000
+    """
+    made = plan_of(ledger, population, nights, epsilon, delta, users)
+    if as_json:
+        answer_json(made)
+        return
+    rows = rows_of(made)
+    answer_table(f"ε = {made['epsilon']}, δ = {made['delta']} over {nights} nights", HEAD[: len(rows[0])], rows)
+    if made["left"] is not None:
+        note(f"{population}: left {made['left']} of {made['limit']}")
+    for text in made["notes"] if users is not None else made["notes"][:1]:
+        note(text)
 
 
 @command(app)
