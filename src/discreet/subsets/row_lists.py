@@ -61,7 +61,7 @@ class RowLists(Method):
             claim = self.sampler.guarantee()
         else:
             claim = self.sampler.guarantee(public.n_items)
-        return Plan(**{one.name: getattr(claim, one.name) for one in fields(claim)})
+        return Plan(**{one.name: getattr(claim, one.name) for one in fields(Plan) if hasattr(claim, one.name)})
 
     def _draw(self, data: Interactions, plan: Plan) -> Parts:
         if data.scale is None or data.rating is None or self.person not in data.users:

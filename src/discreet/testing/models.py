@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, DiscreetError, PrivacyError, ReleaseError, UsageError
+from discreet.errors import DataError, DiscreetError, PrivacyError, ReleaseError, UnknownItemsWarning, UsageError
 from discreet.models.recommender import Recommender
 from discreet.privacy.guarantees import Guarantee, Standing
 
@@ -205,12 +206,15 @@ class RecommenderConformance:
         for use in (
             lambda nobody: model.recommend([person, nobody]),
             lambda nobody: model.recommend([person], items=[item, nobody]),
-            lambda nobody: model.recommend(history={nobody: 1}),
             lambda nobody: model.predict([(nobody, item)]),
             lambda nobody: model.predict([(person, nobody)]),
             lambda nobody: model.similar_items([item, nobody]),
         ):
             assert "no such id" in str(_refuses(DataError, use, "no such id"))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.recommend(history={"no such id": 1})
+        assert any(issubclass(one.category, UnknownItemsWarning) and "no such id" in str(one.message) for one in told)
 
     def test_ids_come_back_as_the_callers(self) -> None:
         data = self.data()
