@@ -75,7 +75,7 @@ def test_the_claim_is_added_up_over_the_rounds(films: Interactions, fixed_bits) 
     claim = claim_about(promise, Unit(), records=9, fits=3)
     assert claim is not None
     assert claim.epsilon == 3
-    report = audit(PrivateItemKNN(epsilon=1, delta=0), films, attacks="adaptive-sybil", runs=2, processes=1)
+    report = audit(PrivateItemKNN(epsilon=1, delta=0), films, attacks=[AdaptiveSybilAttack()], runs=2, processes=1)
     score = report["adaptive-sybil"]
     assert score.claim == claim
     assert score.verdict != "refuted"

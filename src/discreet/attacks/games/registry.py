@@ -105,7 +105,7 @@ LISTED: list[Attack] = [
     # After the others: what a fit to the caller's records takes may leave no time for all of them.
     *_views(TwoReleasesAttack(), "predictions", "recommendations"),
     ItemSybilAttack(),
-    AdaptiveSybilAttack(),
+    AdaptiveSybilAttack(rounds=2),
     LinearAttack(name="linear-partial", known_share=0.5),
     # On tag assignments.
     *_views(_tags("tag-canary", tags.tag_canary, "user"), "white box", "recommendations"),

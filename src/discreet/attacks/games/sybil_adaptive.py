@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
 from discreet.attacks.games.game import Features, NeighboringData
-from discreet.attacks.games.observing import predicted
+from discreet.attacks.games.observing import until_refused
 from discreet.attacks.games.sybil import Factory, SybilAttack
 from discreet.attacks.games.sybil_targets import Outcome, Sees, SybilTarget, as_features, guessed_right
 from discreet.common.arguments import require_whole
@@ -148,7 +148,10 @@ class AdaptiveSybilAttack(SybilAttack):
                     values = np.full(chosen.size, float(data.scale.high))
             else:
                 assert data.scale is not None
-                told = np.vstack([predicted(model, each, data.items.decode(left)) for each in self._asking(target)])
+                names = data.items.decode(left)
+                pairs = [(sybil, item) for sybil in self._asking(target) for item in names]
+                told = until_refused(lambda asked, model=model: model.predict(asked)["score"], pairs)
+                told = told.reshape(self.sybils, left.size)
                 told = np.clip(told, float(data.scale.low), float(data.scale.high))
                 seen[:, left] += votes_for(told, data.scale)
                 with np.errstate(invalid="ignore"):
