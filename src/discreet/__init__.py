@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.factors import PrivateRatings, PrivateRecommender
     from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
+    from discreet.series import Series
     from discreet.studies import study
     from discreet.subsets import recommend_privately
 
@@ -74,6 +75,7 @@ _HOMES = {
     "tagging": "discreet.tagging",
     "studies": "discreet.studies",
     "recommend_privately": "discreet.subsets",
+    "Series": "discreet.series",
     "testing": "discreet.testing",
 }
 
@@ -87,6 +89,7 @@ __all__ = [
     "PrivateRecommender",
     "RatingScale",
     "Release",
+    "Series",
     "Standing",
     "Table",
     "TagAssignments",

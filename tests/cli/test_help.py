@@ -53,7 +53,7 @@ def test_help_fits_80_columns(words: tuple[str, ...], text: str, shown: Callable
     assert [line.strip() for line in printed.splitlines() if line.startswith("     discreet ")] == wanted
 
 
-@pytest.mark.parametrize("words", [(), ("tags",), ("data",), ("ledger",), ("release",)])
+@pytest.mark.parametrize("words", [(), ("series",), ("tags",), ("data",), ("ledger",), ("release",)])
 def test_help_of_groups(words: tuple[str, ...], shown: Callable[..., str]) -> None:
     page = shown(*words)
     assert max(map(len, page.splitlines())) <= 80

@@ -33,9 +33,10 @@ ALLOWED: dict[str, set[str]] = {
     "tagging": METHOD,
     "coupled": METHOD,
     "factors": METHOD,
+    "series": METHOD,
     "evaluation": STUDY,
     "attacks": STUDY | {"evaluation"},
-    "studies": STUDY | {"evaluation", "attacks"},
+    "studies": STUDY | {"evaluation", "attacks", "series"},
     "testing": METHOD,
 }
 """Package: the packages that it may import, in functions, for type checkers and by the name of a module, too.
@@ -164,9 +165,9 @@ def asking_for(function: str) -> set[str]:
 def test_each_purpose_of_randomness_has_its_users() -> None:
     # Records are chosen by keyed hashes where contributions are bounded by a choice.
     counting = {"privacy/bounding.py", "counting/cells.py", "counting/streaming.py"}
-    assert asking_for("bounding_key") == counting | {"tagging/topics/private_topics.py"}
+    assert asking_for("bounding_key") == counting | {"tagging/topics/private_topics.py", "series/entering.py"}
     # Names protect nothing; synthetic posts and rows are drawn from what was released.
-    naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py"}
+    naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py", "series/series.py"}
     drawn = {"tagging/ptr_s.py", "tagging/ptr_t.py", "coupled/consistency.py"}
     assert asking_for("public_") == naming | drawn
 

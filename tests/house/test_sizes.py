@@ -17,8 +17,8 @@ MOST_LINES_OF_A_FILE = 400
 LARGE: set[str] = set()
 """Files that are larger. Remove what is no longer; nothing may be added."""
 
-MOST_TOP_LEVEL_NAMES = 32
-MOST_PACKAGE_NAMES = 203
+MOST_TOP_LEVEL_NAMES = 33
+MOST_PACKAGE_NAMES = 204
 """In the ``__all__`` of all packages together."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from discreet import __version__
-from discreet.cli import data, ledger, release, tags
+from discreet.cli import data, ledger, release, series, tags
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.commands import command, group
@@ -30,7 +30,7 @@ from discreet.errors import DiscreetError, DiscreetWarning, UsageError
 __all__ = ["COMMANDS", "GROUPS", "app", "main"]
 
 COMMANDS = (demo, fit, recommend, similar, attack, audit, risk, study, count, top, context, query, doctor)
-GROUPS = {"tags": tags.app, "data": data.app, "ledger": ledger.app, "release": release.app}
+GROUPS = {"series": series.app, "tags": tags.app, "data": data.app, "ledger": ledger.app, "release": release.app}
 
 app = group(
     "Differentially private recommendations, counts and rankings, with a ledger that limits what is spent.",

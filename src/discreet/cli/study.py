@@ -45,7 +45,7 @@ def study(
     """Run a published experiment again, with the published figures beside ours.
 
     Neighbors: pncf, ppns, ppns-assured, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Tags: pritop.
-    Tables: cim. Accuracy of everything that is proved: frontier.
+    Tables: cim. Accuracy of everything that is proved: frontier. A model every week: nightly.
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 

@@ -22,7 +22,7 @@ from discreet.models.recommender import Recommender
 from discreet.models.registry import create, names, registered, settings_of
 from discreet.models.released_model import ReleasedModel
 from discreet.privacy.bounding import require_named_catalog
-from discreet.privacy.method import Plan, Rounds
+from discreet.privacy.method import Enters, Plan, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 
@@ -86,6 +86,7 @@ class ContextPopularity(ReleasedModel):
 
     name: ClassVar[str] = "context-popularity"
     _items_part: ClassVar[str] = "counts"
+    enters: ClassVar[Enters] = "records"
 
     epsilon: Rational
     cap: Rational | None = None

@@ -17,7 +17,7 @@ from discreet.counting.profiles import Expectation, NoisyPopularity, Profile, ex
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction, as_positive
 from discreet.privacy.weighing import GRID_BITS
 
@@ -80,6 +80,7 @@ class ItemCounts(CountMethod):
 
     name: ClassVar[str] = "weighted"
     agree: ClassVar[bool] = True
+    enters: ClassVar[Enters] = "records"
 
     epsilon: Rational
     cap: Rational | None = None

@@ -204,12 +204,17 @@ def run_model(name: str, model: Recommender, questions: Questions, lengths: list
         begun = time.perf_counter()
         model.fit(questions.train, allow_refuted=True)
         fitted = time.perf_counter()
-        ask = _ask_for_rankings if questions.rankings else _ask_for_ratings
-        scores = ask(name, model, questions, lengths)
+        scores = ask_model(name, model, questions, lengths)
     return Run(scores, model.guarantee, fitted - begun, time.perf_counter() - fitted)
 
 
 # Measuring
+
+
+def ask_model(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
+    """Ask a fitted model the questions of one split."""
+    ask = _ask_for_rankings if questions.rankings else _ask_for_ratings
+    return ask(name, model, questions, lengths)
 
 
 def _ask_for_rankings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:

@@ -41,7 +41,7 @@ from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
@@ -105,6 +105,7 @@ class PrivateRatings(ReleasedModel):
     """
 
     name: ClassVar[str] = "private-ratings"
+    enters: ClassVar[Enters] = "once"
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -165,7 +166,7 @@ class PrivateRatings(ReleasedModel):
             records = yield Round(record_sums, self._budget.for_sums())
             return {"records": records * float(record_sums(plan.public).step), "items": items}
         budget, noise = self._budget, plan.expected["noise_weights"]
-        weights = yield Round(popularity_sums, budget.part(WEIGHTS_SHARE).for_sums())
+        weights = yield Round(popularity_sums, budget.part(WEIGHTS_SHARE).for_sums(), settles="weights")
         weights = weights.astype(np.float64) * float(popularity_sums(plan.public).step)
         raters, mu = NoisyPopularity.of(weights, noise), math.sqrt(budget.amount)
         factors = raters.users * mu >= CROSSOVER and ratings_each(raters) >= LEAST_RATINGS
@@ -177,9 +178,9 @@ class PrivateRatings(ReleasedModel):
         bounds = by_offset(plan.public)
         found = {"noise_offsets": second.standard_deviation(bounds)}
         parts: dict[str, Any] = {"weights": weights, "items": items}
-        parts["offsets"] = (yield Round(by_offset, second)).astype(np.float64) * float(bounds.step)
+        parts["offsets"] = (yield Round(by_offset, second, settles="offsets")).astype(np.float64) * float(bounds.step)
         if factors:
-            offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"])
+            offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"], raters.known**-0.5)
             head = rating_head(raters, mu)
             third = budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).for_sums()
 
@@ -199,17 +200,27 @@ class PrivateRatings(ReleasedModel):
         scale = RatingScale.of(public["scale"])
         self.low_, self.high_ = float(scale.low), float(scale.high)
         if self._by_user:
-            raters = NoisyPopularity.of(release.array("weights"), public["noise_weights"])
-            offsets = Offsets.of(raters, release.array("offsets"), public["noise_offsets"])
+            raters, weights = self._raters(release)
+            latest = "offsets_now" if "offsets_now" in release.parts else "offsets"
+            offsets = Offsets.of(raters, release.array(latest), public["noise_offsets"], weights)
         else:
             offsets = Offsets.of_records(release.array("records"), public["noise_records"])
         self._offsets, self.offsets_ = offsets, offsets.offset * (self.high_ - self.low_) / 2
         self.model_, self.features_, self._prior = "offsets", offsets.features, offsets.prior
         if "head" in release.parts:
-            factors = item_factors(release, NoisyPopularity.of(release.array("weights"), public["noise_weights"]))
+            factors = item_factors(release, *self._raters(release))
             self.model_ = "factors"
             self.features_ = np.hstack([offsets.features, factors])
             self._prior = np.concatenate([offsets.prior, np.ones(factors.shape[1])])
+
+    @staticmethod
+    def _raters(release: Release) -> tuple[NoisyPopularity, NDArray[np.float64]]:
+        """How much each item is rated, and how items weigh among those of one person: settled early in a series."""
+        public = release.parameters
+        settled = NoisyPopularity.of(release.array("weights"), public.get("settled", public)["noise_weights"])
+        if "weights_now" not in release.parts:
+            return settled, settled.known**-0.5
+        return NoisyPopularity.of(release.array("weights_now"), public["noise_weights"]), settled.known**-0.5
 
     def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
         where = self._people(rows)

@@ -46,7 +46,7 @@ from discreet.models.likes import liked_rows
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 
@@ -117,6 +117,7 @@ class PrivateRecommender(ReleasedModel):
     """
 
     name: ClassVar[str] = "private-recommender"
+    enters: ClassVar[Enters] = "once"
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -185,7 +186,7 @@ class PrivateRecommender(ReleasedModel):
     def _rounds(self, plan: Plan) -> Rounds:
         items, columns = plan.public
         (first, second), step = self._shares, float(POPULARITY_STEP)
-        popularity = step * (yield Round(self._popularity, first.for_sums())).astype(np.float64)
+        popularity = step * (yield Round(self._popularity, first.for_sums(), settles="first")).astype(np.float64)
         parts: dict[str, Any] = {"first": popularity, "items": pl.DataFrame({"item_id": items})}
         if columns is not None:
             parts["features"] = columns
@@ -237,22 +238,24 @@ class PrivateRecommender(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         public, parts = release.parameters, dict[str, Any](release.parts)
-        plan = TastePlan.of(parts["first"], public, users=self.users, most=self.head)
+        # In a series the first popularity fixes head and direction; the latest one is for everything else.
+        plan = TastePlan.of(parts["first"], public.get("settled", public), users=self.users, most=self.head)
+        now = TastePlan.of(parts.get("first_now", parts["first"]), public, users=self.users, most=self.head)
         self.ranking_ = "popularity" if "second" in parts else "tastes"
-        self.strength_, self.popularity_ = plan.strength, plan.first.items
+        self.strength_, self.popularity_ = now.strength, now.first.items
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
         self.head_, self._place = np.zeros(0, dtype=np.int32), np.full(plan.first.items.size, -1)
         self._votes = np.zeros((0, 0), dtype=np.float32)
         if self.ranking_ == "popularity":
             second, noise = parts["second"][:-1] / ITEMS_SHARE, (public["noise_first"], public["noise_second"])
             trust = np.array([1 / noise[0] ** 2, 1 / noise[1] ** 2])
-            self.popularity_ = (trust[0] * plan.first.items + trust[1] * second) / trust.sum()
+            self.popularity_ = (trust[0] * now.first.items + trust[1] * second) / trust.sum()
             return
         self.head_ = parts["head"].astype(np.int32)
         features = parts["features"][self.head_] if public["feature_names"] else None
         self._place[self.head_] = np.arange(self.head_.size)
         self._regression = taste_regression(
-            parts["tastes"], public["noise_tastes"], plan.first.users, plan.direction, features
+            parts["tastes"], public["noise_tastes"], now.first.users, plan.direction, features
         )
         self._votes = self._votes_of_items(plan.weights, plan.direction)
 

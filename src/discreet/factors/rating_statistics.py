@@ -171,8 +171,10 @@ class Offsets:
     prior: NDArray[np.float64]
 
     @classmethod
-    def of(cls, raters: NoisyPopularity, noisy: NDArray[np.float64], noise: float) -> Offsets:
-        weights = raters.known**-0.5
+    def of(
+        cls, raters: NoisyPopularity, noisy: NDArray[np.float64], noise: float, weights: NDArray[np.float64]
+    ) -> Offsets:
+        """From released ``offset_sums`` with these weights of items."""
         typical = math.sqrt(np.average(weights**2, weights=raters.known))
         strength = SHORTENED * weights * raters.known / typical
         level = float(np.clip(noisy[-1] / float(LEVEL_SHARE) / raters.users, -1, 1))
@@ -237,7 +239,7 @@ def residuals_of(data: Interactions, offsets: Offsets) -> NDArray[np.float64]:
     return ratings - offsets.level - offsets.offset[items] - explained
 
 
-def item_factors(release: Release, raters: NoisyPopularity) -> NDArray[np.float64]:
+def item_factors(release: Release, raters: NoisyPopularity, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Factors of items, scaled so that people stand on each with variance 1.
 
     Residuals that have nothing to do with each other put users/head on the diagonal and nothing elsewhere. What two
@@ -250,7 +252,8 @@ def item_factors(release: Release, raters: NoisyPopularity) -> NDArray[np.float6
     meeting = CO_COUNT * np.maximum(raters.items, 0).sum() / (raters.users * head.size * 0.875 * SCATTER)
     factors = np.zeros((raters.items.size, strongest.size))
     factors[head] = vectors[:, strongest] * np.sqrt(values[strongest] / meeting)
-    factors[head] /= np.sqrt(raters.known[head])[:, None]
+    # With the weights 1/√c of items this is √c.
+    factors[head] /= (raters.known * weights)[head][:, None]
     return factors
 
 

@@ -77,6 +77,13 @@ class ReleasedModel(Method, Recommender):
         release = Release.load(folder)
         if release.kind != cls.name:
             raise ReleaseError(f"{folder} holds {release.kind!r}, not {cls.name!r}.")
+        return cls.of_release(release)
+
+    @classmethod
+    def of_release(cls, release: Release) -> Self:
+        """The model of a release, such as that of a step of a series."""
+        if release.kind != cls.name:
+            raise ReleaseError(f"this is a release of {release.kind!r}, not of {cls.name!r}.")
         names = [one.name for one in fields(cls) if one.name in release.parameters]  # type: ignore[arg-type]
         model = cls(**{name: release.parameters[name] for name in names})
         model._use(release)

@@ -27,7 +27,7 @@ from discreet.privacy.bounding import require_named_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import Loss, Pure
-from discreet.privacy.method import Plan, Round, Rounds
+from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
@@ -124,6 +124,7 @@ class PrivateItemKNN(HeadModel):
 
     name: ClassVar[str] = "private-item-knn"
     least: ClassVar[Mapping[str, int]] = {"k": 1, "cap": 1, "head": 1}
+    enters: ClassVar[Enters] = "once"
 
     epsilon: Rational
     delta: Rational = "1e-6"
@@ -178,8 +179,9 @@ class PrivateItemKNN(HeadModel):
         unit = release.guarantee.unit
         self._read_head(release)
         rated, noise = "products" in release.parts, release.parameters["noise_gram"]
+        # In a series the head and what ratings are relative to stay; what is known of single items is up to date.
         first = ItemStatistics.read(
-            release.array("first"),
+            release.array("first_now" if "first_now" in release.parts else "first"),
             unit=unit,
             ends=public_ends(RatingScale.of(release.parameters["scale"]) if rated else None),
             noise=release.parameters["noise_first"],
@@ -195,6 +197,7 @@ class PrivateItemKNN(HeadModel):
                 products = without_common_level(products, together)
             self.agreement_ = agreement_of(products, together, noise)
         strength = strength_of(first, release.guarantee.loss, unit, head=self.head_.size)
+        strength /= release.parameters.get("series", {}).get("noise_factor", 1)
         self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:

@@ -30,7 +30,19 @@ from discreet.privacy.units import Unit
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Dataset, Ledger
 
-__all__ = ["Made", "Method", "Parts", "Plan", "Reads", "Round", "Rounds", "Sums", "run_rounds", "settings_as_json"]
+__all__ = [
+    "Enters",
+    "Made",
+    "Method",
+    "Parts",
+    "Plan",
+    "Reads",
+    "Round",
+    "Rounds",
+    "Sums",
+    "run_rounds",
+    "settings_as_json",
+]
 
 USER = Unit("user")
 Sums = BoundedSums | BoundedGram
@@ -60,10 +72,15 @@ class Round:
         (``docs/proofs/bounding.md``), so this may be called for one part of the people after the other.
     mechanism
         What releases the sums. Several mechanisms release as many sums that are computed together.
+    settles
+        Where later rounds are computed by what this one released: the name of the part of the release that has it. In a
+        series (``discreet.series``) that part stays as it was first released, since it fixes what later sums are about;
+        the part ``NAME_now`` beside it is up to date. Only the last round may go without.
     """
 
     statistics: Callable[[Any], Any]
     mechanism: Mechanism | tuple[Mechanism, ...]
+    settles: str = ""
 
     def released(self, parts: Sequence[Any], unit: Unit) -> Any:
         """What the mechanisms make of the sums over all parts of the people."""
@@ -120,6 +137,7 @@ class Plan:
 
 
 Reads = Literal["sums", "local", "answers", "records"]
+Enters = Literal["", "once", "records"]
 
 
 class Method(ABC):
@@ -142,6 +160,10 @@ class Method(ABC):
         Whether a recommender is built from the release.
     listed : str
         What needs a public list of items; empty where no list is needed.
+    enters : str
+        How people enter a series of releases (``discreet.series``). "once": each person on one step, with all records
+        that they have by then. "records": record by record, as long as the squared length of the person's counts is at
+        most ``cap``; the sums of such records are plain counts. Empty: the method has no series.
     """
 
     name: ClassVar[str]
@@ -149,6 +171,7 @@ class Method(ABC):
     reads: ClassVar[Reads] = "sums"
     is_model: ClassVar[bool] = False
     listed: ClassVar[str] = ""
+    enters: ClassVar[Enters] = ""
 
     # What a method fills in
 

@@ -18,6 +18,7 @@ STUDIES = {
     "twins": "discreet.studies.twins:TwinsStudy",
     "sampling": "discreet.studies.sampling:SamplingStudy",
     "frontier": "discreet.studies.frontier:FrontierStudy",
+    "nightly": "discreet.studies.nightly:NightlyStudy",
     "slope-one": "discreet.studies.slope_one:SlopeOneStudy",
     "subsets": "discreet.studies.subsets:SubsetsStudy",
     "pritop": "discreet.studies.pritop:PriTopStudy",

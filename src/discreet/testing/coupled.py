@@ -106,6 +106,7 @@ def coupled_run(run: Run, first: Any, second: Any) -> CoupledResult:
     _require_same("the number of draws", len(before.draws), len(after.draws))
     _require_same("the number of keys for bounding", before.keys, after.keys)
     _require_same("what the ledger was charged", one.charges, two.charges)
+    _require_same("the order of draws, charges and steps", before.events, after.events)
     if one.error:
         return CoupledResult(len(before.draws), 0, Spent(), None, one.error)
     _require_same_views(one.result, two.result)
@@ -147,6 +148,7 @@ class _Watch:
         self.outputs: list[Any] = []
         self.events: list[str] = []
         self.charges: list[Guarantee] = []
+        self.steps: dict[int, str] = {}
         self.keys = 0
         self._names = 0
         self._inside = False
@@ -196,6 +198,16 @@ class _Watch:
         self.events.append("charge")
         self.charges.append(guarantee)
         yield _Charge()
+
+    def series_charge(self, series: str) -> int | None:
+        return None
+
+    def series_steps(self, series: str) -> dict[int, str]:
+        return dict(self.steps)
+
+    def record_step(self, charge: int | None, series: str, number: int, release: str) -> None:
+        self.events.append(f"step {number}")
+        self.steps[number] = release
 
     def observe(self, run: Run, data: Any) -> _Outcome:
         """The outcome of a run under watch."""

@@ -34,6 +34,7 @@ from discreet.privacy.ledger.families import (
 )
 from discreet.privacy.ledger.requests import Lifetime, Terms, as_json, price_of, said_population
 from discreet.privacy.ledger.retries import KeyedRuns, charged_again, request_of
+from discreet.privacy.ledger.series_steps import SeriesSteps
 from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
 from discreet.privacy.numbers import Rational
@@ -42,7 +43,7 @@ from discreet.privacy.units import Unit
 __all__ = ["Ledger"]
 
 
-class Ledger(KeyedRuns):
+class Ledger(KeyedRuns, SeriesSteps):
     """A durable record of what has been lost about each population, in a SQLite file or a PostgreSQL database.
 
     Parameters

@@ -20,6 +20,7 @@ from discreet.privacy.ledger.accounts import Account, Amount, Price
 from discreet.privacy.ledger.balances import Balance
 from discreet.privacy.ledger.schema import ACCOUNTS, FINGERPRINTS, SPENDS
 from discreet.privacy.ledger.statements import Entry
+from discreet.privacy.ledger.step_lines import STEP
 from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.units import Unit
 
@@ -34,10 +35,14 @@ __all__ = [
     "balances",
     "entries",
     "entries_of",
+    "entry",
     "entry_under",
     "note_drawing",
     "note_saved",
+    "series_charge",
+    "series_steps",
     "settle",
+    "step_of",
 ]
 
 
@@ -263,6 +268,34 @@ def _changed(connection: Connection, change: sql.Update, kind: str, spend: int) 
 def entries(connection: Connection, account: int) -> tuple[Entry, ...]:
     rows = connection.execute(sql.select(SPENDS).where(SPENDS.c.account == account).order_by(SPENDS.c.id))
     return tuple(_entry(row) for row in rows)
+
+
+def entry(connection: Connection, number: int) -> tuple[Entry, int]:
+    """One entry, and the number of its account."""
+    row = connection.execute(sql.select(SPENDS).where(SPENDS.c.id == number)).one_or_none()
+    if row is None:
+        raise LedgerError(f"the ledger has no entry {number}.")
+    return _entry(row), row.account
+
+
+# Steps of a series: entries without a loss of their own, under the name of the series
+
+
+def step_of(series: str) -> str:
+    """What the steps of a series are called in the ledger."""
+    return STEP + series
+
+
+def series_steps(connection: Connection, series: str) -> dict[int, str]:
+    """The id of the release of every step that was recorded."""
+    query = sql.select(SPENDS.c.parameters, SPENDS.c.release).where(SPENDS.c.mechanism == step_of(series))
+    return {json.loads(parameters)["step"]: release for parameters, release in connection.execute(query)}
+
+
+def series_charge(connection: Connection, series: str) -> int | None:
+    """The entry that the whole series was charged by: it was settled with the id of the series."""
+    query = sql.select(SPENDS.c.id).where(SPENDS.c.parameters.contains(f'"series": "{series}"', autoescape=True))
+    return connection.execute(query.order_by(SPENDS.c.id).limit(1)).scalar()
 
 
 def _entry(row: Any) -> Entry:

@@ -1,0 +1,83 @@
+"""Steps of a series in the ledger: entries without a loss of their own, which no copy of a series can write twice."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import LedgerError
+from discreet.privacy.ledger import tables
+from discreet.privacy.ledger.accounts import Price
+from discreet.privacy.ledger.store import Store
+from discreet.privacy.losses import GaussianLoss
+
+__all__ = ["SeriesSteps"]
+
+NOTHING = GaussianLoss(Fraction(0))
+"""What a step costs beyond the charge of its series."""
+
+
+class SeriesSteps:
+    """What a ledger does for series."""
+
+    _store: Store
+    who: str
+
+    @abstractmethod
+    def _now(self) -> str: ...
+
+    def record_step(self, charge: int, series: str, number: int, release: str) -> None:
+        """Record that a series releases a step; it costs nothing beyond the charge of the whole series.
+
+        To be called when the step is on the disk and before anybody sees it. Whoever comes second with another release
+        of the same step, such as a copy of the series, is refused.
+
+        Parameters
+        ----------
+        charge
+            The number of the entry by which the whole series was charged.
+        series, number, release
+            The id of the series, the number of the step, and the id of its release.
+        """
+        with self._store.write() as connection:
+            entry, account = tables.entry(connection, charge)
+            if entry.parameters.get("series") != series:
+                raise LedgerError(f"entry {charge} of {self._store.where} is not the charge of this series.")
+            self._store.lock(connection, account)
+            known = tables.series_steps(connection, series).get(number)
+            if known == release:
+                return
+            if known is not None:
+                raise LedgerError(
+                    f"step {number} of this series was released already, as {known[:12]}.",
+                    remedy="Continue with the folder that released it; this one is a copy.",
+                )
+            step = tables.add_spend(
+                connection,
+                account,
+                price=Price(NOTHING, NOTHING),
+                counted=True,
+                mechanism=tables.step_of(series),
+                parameters=json.dumps({"step": number, "charge": charge}),
+                guarantee=replace(entry.guarantee, loss=NOTHING),
+                reserved_at=self._now(),
+                who=self.who,
+            )
+            tables.settle(connection, step, release, self._now())
+            tables.note_saved(connection, step, self._now())
+
+    def series_steps(self, series: str) -> dict[int, str]:
+        """The steps of a series that were recorded: the id of the release of each."""
+        if not self._store.is_there():
+            return {}
+        with self._store.read() as connection:
+            return tables.series_steps(connection, series)
+
+    def series_charge(self, series: str) -> int | None:
+        """The number of the entry by which a series was charged; None where it was not."""
+        if not self._store.is_there():
+            return None
+        with self._store.read() as connection:
+            return tables.series_charge(connection, series)

@@ -1,0 +1,101 @@
+"""`discreet series`: three nights as a job would run them, and what becomes of mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.data import synthetic
+from discreet.data.readers import write
+
+
+@pytest.fixture
+def nights(tmp_path: Path) -> list[str]:
+    films = synthetic.films(users=80, items=20, seed=7)
+    assert films.timestamp is not None
+    day = np.searchsorted(np.quantile(films.timestamp, [0.4, 0.7]), films.timestamp)
+    names = []
+    for number in range(3):
+        names.append(f"night{number}.parquet")
+        write(films.filter(day == number, independent="record"), tmp_path / names[-1])
+    dc.Ledger(tmp_path / "b.db").open(
+        dc.read(tmp_path / names[0]), epsilon=8, delta="1e-6", unit="user", name="customers"
+    )
+    return names
+
+
+OPEN = "series open nightly night0.parquet --steps 5 --epsilon 4 --ledger b.db"
+
+
+def test_three_nights(run, nights: list[str], tmp_path: Path) -> None:
+    opened = run(*OPEN.split(), "--enter-after", 3)
+    assert opened.returncode == 0, opened.stderr
+    assert "in 5 steps" in opened.stdout
+    for step, night in enumerate(nights):
+        asked = f"series advance nightly {night} --step {step} --ledger b.db --out model --overwrite"
+        done = run(*asked.split())
+        assert done.returncode == 0, done.stderr
+        assert f"step {step}, with the noise of a single release" in done.stderr
+    again = run(*f"series advance nightly {nights[2]} --step 2 --ledger b.db --out again --json".split())
+    assert again.returncode == 0, again.stderr
+    facts = json.loads(again.stdout)
+    assert facts["id"] == dc.Release.load(tmp_path / "model").id
+    assert facts["series"]["step"] == 2
+    # The model is a model like any other.
+    (tmp_path / "history.json").write_text(json.dumps(["film-1", "film-2"]))
+    best = run("recommend", "model", "--history", "history.json", "-n", 3, "--json")
+    assert best.returncode == 0, best.stderr
+    assert len(json.loads(best.stdout)) == 3
+    shown = run("series", "show", "nightly")
+    assert shown.returncode == 0, shown.stderr
+    assert "3 of 5 taken" in shown.stdout
+    assert json.loads(run("series", "show", "nightly", "--json").stdout)["last"] == 2
+    verified = run("ledger", "statement", "customers", "--ledger", "b.db")
+    assert "paid for the 3 steps" in verified.stdout
+
+
+def test_counts_with_a_missed_night(run, nights: list[str]) -> None:
+    opened = run(*f"{OPEN} --method weighted --context weekday --json".split())
+    assert opened.returncode == 0, opened.stderr
+    assert json.loads(opened.stdout)["charge"] == 1
+    asked = f"series advance nightly {nights[0]} --step 1 --ledger b.db --out counts"
+    done = run(*asked.split())
+    assert done.returncode == 0, done.stderr
+    assert "missed and made up for: 0" in done.stderr
+
+
+def test_nights_that_only_collect(run, nights: list[str], tmp_path: Path) -> None:
+    assert run(*f"{OPEN} --settle 1 --enter-after 2".split()).returncode == 0
+    first = run(*f"series advance nightly {nights[0]} --ledger b.db --out model".split())
+    assert first.returncode == 0, first.stderr
+    assert "step 1 will be the first" in first.stderr
+    assert not (tmp_path / "model").exists()
+    assert run(*f"series advance nightly {nights[1]} --ledger b.db --out model".split()).returncode == 0
+
+
+def test_what_to_expect(run, nights: list[str], tmp_path: Path) -> None:
+    asked = "series open nightly night0.parquet --steps 365 --epsilon 4 --no-ledger --estimate --json"
+    done = run(*asked.split())
+    assert done.returncode == 0, done.stderr
+    assert round(json.loads(done.stdout)["noise_factor"]["last"], 2) == 2.94
+    assert not (tmp_path / "nightly").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message"),
+    [
+        ("series show nothing", 1, "holds no series"),
+        ("series advance nothing night0.parquet --no-ledger --out model", 1, "holds no series"),
+        ("series open nightly night0.parquet --steps 5 --epsilon 4", 2, "no ledger was given"),
+        ("series open nightly night0.parquet --steps 5 --epsilon 40 --ledger b.db", 1, "shortfall"),
+        ("series open nightly night0.parquet --steps 5 --epsilon 4 --method ease --no-ledger", 2, "no setting"),
+    ],
+)
+def test_mistakes(run, nights: list[str], asked: str, code: int, message: str) -> None:
+    done = run(*asked.split())
+    assert done.returncode == code
+    assert message in done.stderr
