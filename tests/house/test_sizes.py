@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 73_000
+MOST_LINES = 76_000
 """Of the whole source; 60,000 when the redesign is done."""
 
 MOST_LINES_OF_A_FILE = 400

@@ -15,6 +15,7 @@ import pytest
 from discreet.counting import ItemCounts
 from discreet.data.interactions import Interactions
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.step_lines import is_step
 from discreet.series import Series, series
 
 METHOD = ItemCounts(epsilon=10**6, delta="1e-6", cap=10**3)
@@ -86,7 +87,7 @@ def test_a_crash_before_every_write(tmp_path: Path, nights: list[Interactions], 
         assert counts(release) == truth(*nights[: step + 1])
         after = advanced(place / "s", nights[step + 1], ledger, step + 1)
         assert counts(after) == truth(*nights[: step + 2])
-        charges = [entry for entry in ledger.statement("customers").entries if not entry.is_step]
+        charges = [entry for entry in ledger.statement("customers").entries if not is_step(entry)]
         assert len(charges) == 1
         assert sorted(_steps(ledger)) == list(range(step + 2))
     assert writes > 8
@@ -106,7 +107,7 @@ def _writes(place: Path, nights: list[Interactions], step: int) -> int:
 
 
 def _steps(ledger: Ledger) -> dict[int, str]:
-    steps = [entry for entry in ledger.statement("customers").entries if entry.is_step]
+    steps = [entry for entry in ledger.statement("customers").entries if is_step(entry)]
     return {entry.parameters["step"]: entry.release for entry in steps}  # type: ignore[misc]
 
 

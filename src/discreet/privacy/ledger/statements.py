@@ -14,7 +14,7 @@ from discreet.privacy.accounting import View, stated_delta, totals
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger.accounts import Account, Amount, Price
 from discreet.privacy.ledger.balances import Balance, warnings_of
-from discreet.privacy.ledger.step_lines import STEP, lines_of_series
+from discreet.privacy.ledger.step_lines import is_step, lines_of_series
 from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure
 from discreet.privacy.numbers import stated
 
@@ -152,10 +152,6 @@ class Entry:
     def may_have_drawn(self) -> bool:
         """Whether noise may have been drawn for it: a charge under a key that is not marked "drawing" is free."""
         return self.key is None or self.drawing_at is not None or self.state != "reserved"
-
-    @property
-    def is_step(self) -> bool:  # of a series, which another entry has paid for
-        return self.mechanism.startswith(STEP)
 
     @property
     def outcome(self) -> str:
@@ -317,7 +313,7 @@ class Statement:
         if self.periods:
             head = ("period", "spent", "reserved", "left")
             lines += ["", *table([head, *(_cells_of(self.account, one) for one in self.periods)])]
-        if charges := [entry for entry in self.entries if not entry.is_step]:
+        if charges := [entry for entry in self.entries if not is_step(entry)]:
             lines += ["", *_table(charges)]
             if sum(isinstance(entry.loss, GaussianLoss | Concentrated) for entry in charges) > 1:
                 lines += ["", ADDS]
