@@ -106,9 +106,10 @@ def test_only_so_many_are_remembered(tastes: Interactions, how, monkeypatch: pyt
 
 
 def test_where_there_is_nothing_to_look_up() -> None:
-    for settings in ({"new_users": "twins"}, {"new_users": "hash", "axis": "user", "similarity": "cosine_adjusted"}):
-        with pytest.raises(UsageError, match="user-based"):
-            KNN(**settings)
+    with pytest.raises(UsageError, match="user-based"):
+        KNN(new_users="twins")
+    with pytest.raises(UsageError, match="user-based"):
+        KNN(new_users="hash", axis="user", similarity="cosine_adjusted")
     with pytest.raises(UsageError, match="new_users"):
         KNN(axis="user", new_users="guess")  # type: ignore[arg-type]
 

@@ -98,6 +98,7 @@ def test_discovery_draws_the_stated_noise(fixed_bits) -> None:
     ratio = math.exp(-1 / scale)
     expected = 1 - ratio**2 / (1 + ratio)  # Pr[X ≥ −1]
     assert codes.size / 4000 == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / 4000))
+    assert noisy is not None
     kept = noisy - held
     observed = np.array([(kept == x).sum() for x in range(-1, 9)])
     law = np.array([math.tanh(1 / (2 * scale)) * ratio ** abs(x) for x in range(-1, 9)])

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from discreet.data import Interactions, Table, TagAssignments, synthetic
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError
 from discreet.studies import STUDIES, study_named
 from discreet.studies.frontier import FrontierStudy
 from discreet.studies.quick import Most, reduced
@@ -110,7 +110,7 @@ def test_a_method_that_cannot_run_is_a_row_and_the_others_go_on(monkeypatch: pyt
     ran = [table for table in report.tables.values() if "popularity" in table.to_series(0).cast(pl.String).to_list()]
     assert ran, "the others are in the tables"
     monkeypatch.setattr(FrontierStudy, "layout", layout | {"methods": {"rankings": [broken], "ratings": []}})
-    with pytest.raises(UsageError.__base__, match="no model could be fitted"):
+    with pytest.raises(DiscreetError, match="no model could be fitted"):
         FrontierStudy().run(films, quick=True)
 
 

@@ -80,7 +80,7 @@ def test_every_claim_is_judged(report: StudyReport) -> None:
     assert set(table["claim"]) == {claim["claim"] for claim in published("sampling")["claims"]}
     about_the_paper = table.filter(~pl.col("where").str.starts_with("not in the paper"))
     assert about_the_paper["verdict"].str.contains("needs a full run, this one is quick").all()
-    assert about_the_paper["measured"].str.len_chars().min() > 0, "what was measured is shown all the same"
+    assert (about_the_paper["measured"].str.len_chars() > 0).all(), "what was measured is shown all the same"
 
 
 def test_progress_runs_from_nothing_to_all(report: StudyReport, told: list[float]) -> None:

@@ -77,6 +77,7 @@ def rate_of_swapped_ranks(model: PPNS) -> float:
     fitted, ids = replace(model).fit(pair.with_, allow_refuted=True), pair.with_.items
     others = np.array([ids.code(f"i{rank}") for rank in range(1, len(ids))])
     similarity, rs = fitted._table.at(np.full(others.size, ids.code("i0")), others)
+    assert rs is not None
     weight = dict(enumerate(np.exp(similarity / (4 * k * rs)), start=1))
     near, far = [*range(1, k), k + 1], [k, *range(k + 2, 2 * k + 1)]
 

@@ -61,7 +61,7 @@ def test_what_is_known(secrets: Secrets) -> None:
     assert believed is not None
     assert secrets.data.rating is not None
     changed = np.flatnonzero(believed != secrets.data.rating)
-    assert set(secrets.data.user[changed]) == {secrets.data.user[secrets.places[0]]}
+    assert set(secrets.data.user[changed].tolist()) == {int(secrets.data.user[secrets.places[0]])}
     assert secrets.places[0] not in changed
 
 
