@@ -6,6 +6,7 @@ of people here, where the models would rank by popularity.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from unittest import mock
@@ -81,6 +82,6 @@ def test_tastes_and_factors(case: Case) -> None:
         check(case)
 
 
-@pytest.mark.parametrize("case", SETTINGS, ids=str)
+@pytest.mark.parametrize("case", SETTINGS, ids=lambda case: re.sub(" at 0x[0-9a-f]+", "", str(case)))
 def test_other_settings(case: Case) -> None:
     check(case)
