@@ -35,7 +35,8 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-variant-num
         font-size: .95rem; }
 th, td { text-align: left; padding: .4rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; font-size: .88rem; } th.number, td.number { text-align: right; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; } .wide td:not(.number) { min-width: 5.5rem; }
+.wide td:last-child:not(.number) { min-width: 13rem; }
 blockquote { margin: 1rem 0; padding: .8rem 1.1rem; background: #fff; border-left: 4px solid var(--accent); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1rem; margin: 1rem 0; padding: .8rem 1.1rem;
      background: #fff; border-left: 4px solid var(--accent); }
