@@ -87,6 +87,8 @@ class Recorder:
             return known
         where: Any = data if self.ledger is None or account is None else account
         parameters = {**settings, "series": self.series}
+        if self.ledger is not None and hasattr(self.ledger, "require_account_for_series"):
+            self.ledger.require_account_for_series(where)
         with charged(self.ledger, where, guarantee, mechanism=mechanism, parameters=parameters) as charge:
             charge.settle(self.series)
         if hasattr(charge, "note_saved"):

@@ -6,10 +6,13 @@ import json
 from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from discreet.errors import LedgerError
+from sqlalchemy.engine import Connection
+
+from discreet.errors import LedgerError, PrivacyError
 from discreet.privacy.ledger import tables
-from discreet.privacy.ledger.accounts import Price
+from discreet.privacy.ledger.accounts import Account, Price
 from discreet.privacy.ledger.store import Store
 from discreet.privacy.losses import GaussianLoss
 
@@ -27,6 +30,22 @@ class SeriesSteps:
 
     @abstractmethod
     def _now(self) -> str: ...
+
+    @abstractmethod
+    def _require(self, connection: Connection, data: Any) -> Account: ...
+
+    def require_account_for_series(self, data: Any) -> None:
+        """Refuse an account per period: its later steps would release records of periods that were not charged."""
+        if not self._store.is_there():
+            return  # the charge itself says so
+        with self._store.read() as connection:
+            account = self._require(connection, data)
+        if account.unit.period is not None:
+            raise PrivacyError(
+                f"the account {account.name!r} is kept for {account.unit}, and a series is charged once for all its "
+                "steps, whatever periods they fall into.",
+                remedy="Charge the series to an account without periods.",
+            )
 
     def record_step(self, charge: int, series: str, number: int, release: str) -> None:
         """Record that a series releases a step; it costs nothing beyond the charge of the whole series.
