@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         testing,
     )
     from discreet.attacks import audit
-    from discreet.data import Interactions, RatingScale, Table, TagAssignments, read, splits, synthetic
+    from discreet.data import Interactions, Table, TagAssignments, read, splits, synthetic
     from discreet.errors import DiscreetError
     from discreet.evaluation import evaluate
     from discreet.factors import PrivateRatings, PrivateRecommender
@@ -46,7 +46,6 @@ first_process = os.getpid()
 # Everything loads when it is first used: `import discreet` itself reads nothing but this file.
 _HOMES = {
     "Interactions": "discreet.data",
-    "RatingScale": "discreet.data",
     "Table": "discreet.data",
     "TagAssignments": "discreet.data",
     "read": "discreet.data",
@@ -87,7 +86,6 @@ __all__ = [
     "PrivateItemKNN",
     "PrivateRatings",
     "PrivateRecommender",
-    "RatingScale",
     "Release",
     "Series",
     "Standing",

@@ -244,3 +244,26 @@ def test_strangers(tmp_path: Path) -> None:
     assert "'a'" in (strangers(tmp_path, ["x"]) or "")
     (tmp_path / "a" / "b" / "c.txt").unlink()
     assert strangers(tmp_path, ["a/b/"]) is None
+
+
+def test_what_follows_is_told_the_name_in_the_end(tmp_path: Path) -> None:
+    told: list[Path] = []
+    inner = place_for(tmp_path / "inner", RELEASE, overwrite=False)
+    inner.put(Path.mkdir, then=told.append)
+    assert told == [tmp_path / "inner"]
+
+    def save(aside: Path) -> None:
+        place_for(aside, RELEASE, overwrite=False).put(Path.mkdir, then=told.append)
+        assert len(told) == 1, "it has no name yet"
+
+    place_for(tmp_path / "outer", RELEASE, overwrite=False).put(save)
+    assert told[1:] == [tmp_path / "outer"]
+
+    def fail(aside: Path) -> None:
+        save(aside)
+        raise OSError("no space left")
+
+    told.pop()
+    with pytest.raises(ReleaseError):
+        place_for(tmp_path / "never", RELEASE, overwrite=False).put(fail)
+    assert told == [tmp_path / "inner"]

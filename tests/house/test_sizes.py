@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 76_000
+MOST_LINES = 75_000
 """Of the whole source; 60,000 when the redesign is done."""
 
 MOST_LINES_OF_A_FILE = 400
@@ -17,8 +17,8 @@ MOST_LINES_OF_A_FILE = 400
 LARGE: set[str] = set()
 """Files that are larger. Remove what is no longer; nothing may be added."""
 
-MOST_TOP_LEVEL_NAMES = 33
-MOST_PACKAGE_NAMES = 204
+MOST_TOP_LEVEL_NAMES = 32
+MOST_PACKAGE_NAMES = 200
 """In the ``__all__`` of all packages together."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}

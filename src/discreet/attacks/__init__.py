@@ -20,7 +20,7 @@ from discreet.attacks.games.sybil import BetaSybilAttack, SybilAttack
 from discreet.attacks.games.sybil_adaptive import AdaptiveSybilAttack
 from discreet.attacks.games.sybil_items import ItemSybilAttack
 from discreet.attacks.games.two_releases import TwoReleasesAttack
-from discreet.attacks.risk import RiskCurve, RiskReport, risk_report
+from discreet.attacks.risk import RiskReport, risk_report
 
 __all__ = [
     "ATTACKS",
@@ -37,7 +37,6 @@ __all__ = [
     "NeighboringData",
     "PurchaseAdversary",
     "RatingAdversary",
-    "RiskCurve",
     "RiskReport",
     "ScoreModel",
     "SurpriseModel",

@@ -16,7 +16,7 @@ from discreet.cli.commands import Settings, model_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, working
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
-from discreet.cli.spending import OptionalSpending, Overwrite, place_for, saved, say_estimate
+from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
 from discreet.privacy.folders import MODEL, SOURCE
@@ -59,6 +59,8 @@ def fit(
         discreet fit films.parquet --epsilon 1 --delta 1e-6 --no-ledger --out model/
         discreet recommend model/ --user u17 -n 10
     """
+    from discreet.models.released_model import ReleasedModel
+
     recommender = model_of(model, option, epsilon=spending.epsilon, delta=spending.delta, unit=unit)
     if spending.estimate:
         if not hasattr(recommender, "estimate"):
@@ -77,9 +79,12 @@ def fit(
     guarantee = recommender.guarantee
     if spending.as_json:
         answer_json({"model": str(folder), "guarantee": None if guarantee is None else guarantee.to_json()})
+        return
+    if isinstance(recommender, ReleasedModel):
+        answer_release(recommender.release_, None)
     else:
         answer_text("This model has no guarantee: it protects nobody." if guarantee is None else guarantee.describe())
-        note(f"saved in {folder}; its {SOURCE} contains the path of your records: leave it out when you hand it on")
+    note(f"saved in {folder}; its {SOURCE} contains the path of your records: leave it out when you hand it on")
 
 
 def recommend(

@@ -154,12 +154,8 @@ def saved(save: Callable[[Path], object], place: Place, *, beside: Callable[[Pat
     beside
         Writes more into the same folder, which may fail.
     """
-
-    from discreet.privacy.charging import kept_place, note_saved, saving_aside
-
     of = getattr(save, "__self__", None)
-    made = getattr(of, "release_", of)
-    if (before := kept_place(getattr(made, "id", ""))) is not None and Path(before) == place.given.absolute():
+    if getattr(getattr(of, "release_", of), "loaded_from", None) == place.given.absolute():
         note("released before under this key: nothing was drawn and nothing was charged")
         return place.given
 
@@ -171,11 +167,7 @@ def saved(save: Callable[[Path], object], place: Place, *, beside: Callable[[Pat
                 beside(aside)
 
     try:
-        with saving_aside() as releases:
-            folder = place.put(make)
-        for release in releases:
-            note_saved(release, str(folder.absolute()))
-        return folder
+        return place.put(make)
     except ReleaseError as error:
         cause = error.__cause__
         if not isinstance(cause, OSError) or not error.what.startswith("cannot write"):

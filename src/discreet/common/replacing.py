@@ -12,6 +12,7 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -23,6 +24,9 @@ from discreet.errors import DiscreetError, DiscreetWarning, ReleaseError, Remedy
 __all__ = ["Kind", "Place", "place_for", "strangers"]
 
 Identity = tuple[int, int, int]
+
+_WAITING: ContextVar[list[Callable[[Path], object]] | None] = ContextVar("discreet_waiting", default=None)
+"""What is called when the result that is being written has its name."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,28 @@ class Place:
     kind: Kind
     before: Identity | None
 
-    def put(self, make: Callable[[Path], object]) -> Path:
+    def put(self, make: Callable[[Path], object], then: Callable[[Path], object] | None = None) -> Path:
         """Let ``make`` write a file or folder under another name, and rename it.
+
+        Parameters
+        ----------
+        then
+            Called with the name that it has in the end. Where ``make`` of another place calls this, that is the name
+            of the other place, and it is called when that one is renamed.
 
         Returns
         -------
         Path
             Where it is: under another name, with a warning, if another process took the name in the meantime.
         """
-        aside = fresh_name(self.path.parent)
+        aside, outer, waiting = fresh_name(self.path.parent), _WAITING.get(), [] if then is None else [then]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            make(aside)
+            token = _WAITING.set(waiting)
+            try:
+                make(aside)
+            finally:
+                _WAITING.reset(token)
         except OSError as error:
             _delete(aside)
             raise self.kind.failure(
@@ -98,6 +112,11 @@ class Place:
                 f"{final} is written, but the system reports an error: {error.strerror or error}.",
                 remedy=f"Check the disk.{kept}",
             ) from error
+        if outer is not None:
+            outer.extend(waiting)
+        else:
+            for call in waiting:
+                call(final)
         return final
 
     def check_writable(self) -> None:

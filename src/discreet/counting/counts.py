@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -27,9 +27,6 @@ from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Made, Method, Parts, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
-
-if TYPE_CHECKING:
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["LIST_LENGTH", "PREFIX", "Cap", "CountMethod", "Lists", "check_k", "normalize", "store", "top"]
 
@@ -247,9 +244,28 @@ class CountMethod(Method):
 
     # What everybody calls
 
-    def plan(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Plan:
-        """What a release will be and guarantee. Reads no record, spends nothing."""
-        return self._plan(Cells.of(self._public(data), contexts))
+    def plan(
+        self,
+        data: Interactions,
+        *,
+        contexts: Sequence[Context | str] = (),
+        finish: Finish | FinishKind | None = None,
+    ) -> Plan:
+        """What a release will be and guarantee. Reads no record, spends nothing.
+
+        Parameters
+        ----------
+        contexts
+            What to count by beside items, with public values: ``"weekday"``, ``"device=phone,laptop"``,
+            ``"age=<25,25+"``.
+        finish
+            What to do to the noisy counts before they are returned; it costs nothing. See ``finish_counts``.
+        """
+        plan = self._plan(Cells.of(self._public(data), contexts))
+        if finish is None:
+            return plan
+        done = finish if isinstance(finish, Finish) else Finish(finish)
+        return replace(plan, details={**plan.details, "finish": done.to_json()})
 
     def estimate(
         self,
@@ -275,31 +291,6 @@ class CountMethod(Method):
         edges = {"edges": plan.public.size("edges")} if plan.public.contexts else {}
         assumed = self._expected_errors(plan, profile or Profile(), k)
         return {**self._estimate(plan), "items": plan.public.n_items, **edges, **assumed}
-
-    def release(
-        self,
-        data: Interactions,
-        *,
-        contexts: Sequence[Context | str] = (),
-        finish: Finish | FinishKind | None = None,
-        ledger: Ledger | None = None,
-        allow_refuted: bool = False,
-    ) -> Release:
-        """Charge the ledger, draw the noise, return the counts.
-
-        Parameters
-        ----------
-        contexts
-            What to count by beside items, with public values: ``"weekday"``, ``"device=phone,laptop"``,
-            ``"age=<25,25+"``.
-        finish
-            What to do to the noisy counts before they are returned; it costs nothing. See ``finish_counts``.
-        """
-        plan = self.plan(data, contexts=contexts)
-        if finish is not None:
-            done = finish if isinstance(finish, Finish) else Finish(finish)
-            plan = replace(plan, details={**plan.details, "finish": done.to_json()})
-        return self._release(data, plan, ledger=ledger, allow_refuted=allow_refuted)
 
     def _expected_errors(self, plan: Plan, profile: Profile, k: int) -> dict[str, Any]:
         """Error and precision for an assumed popularity; nothing where the records set the noise."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,8 @@ from discreet.privacy.draws import Spend, paid_from
 from discreet.privacy.losses import Concentrated, Loss
 from discreet.privacy.method import Method, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction, sqrt_up
-from discreet.privacy.release import Release
 from discreet.privacy.selection import TopK
 from discreet.privacy.weighing import GRID_BITS
-
-if TYPE_CHECKING:
-    from discreet.privacy.ledger import Ledger
 
 __all__ = ["TopItems", "place_scores", "scores_of", "winner_sums"]
 
@@ -164,17 +160,6 @@ class TopItems(Method):
     def plan(self, data: Interactions, *, contexts: Sequence[Context | str] = ()) -> Plan:
         """What a release will be and guarantee. Reads no record, spends nothing."""
         return self._plan(Cells.of(self._public(data), contexts))
-
-    def release(
-        self,
-        data: Interactions,
-        *,
-        contexts: Sequence[Context | str] = (),
-        ledger: Ledger | None = None,
-        allow_refuted: bool = False,
-    ) -> Release:
-        """Charge the ledger, draw the noise, return the lists."""
-        return self._release(data, self.plan(data, contexts=contexts), ledger=ledger, allow_refuted=allow_refuted)
 
     def _plan(self, public: Cells) -> Plan:
         check_k(self.k, public.n_items)

@@ -22,8 +22,6 @@ from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
     from discreet.coupled.coupling import Coupling
-    from discreet.privacy.ledger import Ledger
-    from discreet.privacy.release import Release
 
 __all__ = ["KIND", "BudgetedMethod", "QueryMethod", "QuerySetting", "answer_parts", "answer_table"]
 
@@ -136,6 +134,11 @@ class QueryMethod(Method):
     ----------
     epsilon
         The budget, above 0.
+
+    Notes
+    -----
+    A release has the table "answers" (query, label, answer in records, source) and, where the method has one, the array
+    "histogram", or a "tree" of attributes with its counts.
     """
 
     kind: ClassVar[str] = KIND
@@ -170,35 +173,6 @@ class QueryMethod(Method):
             coupling.require_public("an estimate")
         plan = self.plan(table, workload, coupling=coupling)
         return {**self._estimate(plan), "cells": workload.n_cells, "unit": plan.unit.code}
-
-    def release(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        table: Table,
-        workload: Workload,
-        *,
-        coupling: Coupling | None = None,
-        ledger: Ledger | None = None,
-        allow_refuted: bool = False,
-    ) -> Release:
-        """Charge the ledger, draw the noise, return the answers.
-
-        Parameters
-        ----------
-        coupling
-            Which rows depend on each other; None protects single rows.
-        ledger
-            Where the loss is charged before anything is drawn.
-        allow_refuted
-            Run a published method whose guarantee is known not to hold.
-
-        Returns
-        -------
-        Release
-            Of kind "query-answers": the table "answers" (query, label, answer in records, source) and, where the
-            method has one, the array "histogram", or a "tree" of attributes with its counts.
-        """
-        plan = self.plan(table, workload, coupling=coupling)
-        return self._release(table, plan, ledger=ledger, allow_refuted=allow_refuted)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from discreet.evaluation.protocols import evaluate
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
 from discreet.evaluation.scores import Scores
-from discreet.evaluation.significance import PairedTest, bootstrap_interval, compare, paired_t_test, wilcoxon_test
+from discreet.evaluation.significance import bootstrap_interval, compare, paired_t_test, wilcoxon_test
 from discreet.evaluation.tags import (
     PostQuestions,
     evaluate_tags,
@@ -18,7 +18,6 @@ from discreet.evaluation.tags import (
 
 __all__ = [
     "Evaluation",
-    "PairedTest",
     "PostQuestions",
     "Scores",
     "bootstrap_interval",

@@ -4,7 +4,7 @@ from discreet.neighbors import selection
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, AssuredPPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.private_item_knn import PrivateItemKNN
 from discreet.neighbors.shrunk_pncf import ShrunkPNCF
-from discreet.neighbors.twins import FullComputation, HashedTwins, TwinIndex, TwinSearch
+from discreet.neighbors.twins import HashedTwins, TwinIndex, TwinSearch
 
 __all__ = [
     "KNN",
@@ -12,7 +12,6 @@ __all__ = [
     "PNCF",
     "PPNS",
     "AssuredPPNS",
-    "FullComputation",
     "HashedTwins",
     "NaiveExponentialNeighbors",
     "PrivateItemKNN",

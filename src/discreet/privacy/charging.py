@@ -25,14 +25,12 @@ __all__ = [
     "Charge",
     "charged",
     "in_sandbox",
-    "kept_place",
     "kept_release",
     "note_saved",
     "require_allowed",
     "require_covered_as_read",
     "require_working_polars",
     "sandbox",
-    "saving_aside",
     "unsaved",
     "within_window",
 ]
@@ -41,8 +39,6 @@ _CHARGES: deque[Spend] = deque(maxlen=1000)  # the latest charges of this proces
 _WORKING_SECONDS = 10  # how long polars may take to sort three numbers
 _working_in = discreet.first_process  # the process in which polars is known to work
 _SANDBOX: ContextVar[bool] = ContextVar("discreet_sandbox", default=False)
-_ASIDE: ContextVar[list[str] | None] = ContextVar("discreet_aside", default=None)
-_KEPT: dict[str, str] = {}  # places of releases that were returned under a key
 
 
 class Charge(Protocol):
@@ -105,34 +101,11 @@ def kept_release(
     from discreet.privacy.release import Release
 
     entry = ledger.kept(data, guarantee, mechanism=mechanism, parameters=parameters)  # type: ignore[union-attr]
-    if entry is None or entry.saved_in is None:
-        return None
-    release = Release.load(entry.saved_in)
-    _KEPT[release.id] = entry.saved_in
-    return release
-
-
-def kept_place(release_id: str) -> str | None:
-    """Where a release is that was returned under a key instead of being made again."""
-    return _KEPT.get(release_id)
-
-
-@contextmanager
-def saving_aside() -> Iterator[list[str]]:
-    """Releases that are saved in the block are recorded as saved later, when they have their name: gives their ids."""
-    waiting: list[str] = []
-    token = _ASIDE.set(waiting)
-    try:
-        yield waiting
-    finally:
-        _ASIDE.reset(token)
+    return None if entry is None or entry.saved_in is None else Release.load(entry.saved_in)
 
 
 def note_saved(release_id: str, place: str) -> None:
     """Record in the ledger that a release was saved, if this process has charged for it."""
-    if (waiting := _ASIDE.get()) is not None:
-        waiting.append(release_id)
-        return
     for spend in tuple(_CHARGES):
         if spend.release == release_id and not spend.saved:
             try:

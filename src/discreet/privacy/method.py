@@ -213,19 +213,24 @@ class Method(ABC):
         """What to expect of a release. Reads no record, spends nothing."""
         return self._estimate(self.plan(data))
 
-    def release(self, data: Any, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Release:
+    def release(
+        self, data: Any, *asked: Any, ledger: Ledger | None = None, allow_refuted: bool = False, **options: Any
+    ) -> Release:
         """Charge the ledger, draw the noise, return the release.
 
         Parameters
         ----------
         data
             The records.
+        asked, options
+            What else ``plan`` of the method takes: contexts of counts, the queries to answer.
         ledger
             Where the loss is charged before anything is drawn.
         allow_refuted
             Run a published method whose guarantee is known not to hold.
         """
-        return self._release(data, self.plan(data), ledger=ledger, allow_refuted=allow_refuted)
+        plan = self.plan(data, *asked, **options)
+        return self._release(data, plan, ledger=ledger, allow_refuted=allow_refuted)
 
     def _release(self, data: Dataset, plan: Plan, *, ledger: Ledger | None, allow_refuted: bool = False) -> Release:
         settings = {**self._described(), **plan.details}

@@ -67,6 +67,8 @@ class Release:
         Version of discreet that made it.
     sandboxed : bool
         Whether it was made for an audit, inside a sandbox: nothing was charged for it, so it cannot be saved.
+    loaded_from : Path or None
+        The folder that it was read from; None if it was made in this process.
     """
 
     kind: str
@@ -81,6 +83,7 @@ class Release:
     nonce: str = field(default_factory=lambda: _token(16))
     id: str = ""
     sandboxed: bool = field(default_factory=in_sandbox)
+    loaded_from: Path | None = None
 
     def __post_init__(self) -> None:
         for name in self.parts:
@@ -131,9 +134,8 @@ class Release:
             The folder; another one beside it, with a warning, if another process took the name in the meantime.
         """
         self.check_savable()
-        saved = place_for(folder, MODEL if self.model else RELEASE, overwrite=overwrite).put(self.write_into)
-        note_saved(self.id, str(saved.absolute()))
-        return saved
+        place = place_for(folder, MODEL if self.model else RELEASE, overwrite=overwrite)
+        return place.put(self.write_into, then=lambda saved: note_saved(self.id, str(saved.absolute())))
 
     def check_savable(self) -> None:
         """Raise if nothing was charged for this release because it was made for an audit."""
@@ -175,6 +177,7 @@ class Release:
             guarantee=guarantee,
             parameters=manifest["parameters"],
             sandboxed=False,
+            loaded_from=path.absolute(),
             model=is_model(manifest),
             **{name: manifest[name] for name in texts},
         )

@@ -2,7 +2,7 @@
 
 from discreet.subsets.chain import BirthDeathChain
 from discreet.subsets.laws import inclusion_probabilities, relative_entropy, total_variation
-from discreet.subsets.onlookers import ScreenList, ScreenLists, recommend_privately
+from discreet.subsets.onlookers import ScreenLists, recommend_privately
 from discreet.subsets.samplers import GumbelTopK, KSubset, PermuteAndFlipTopK, RowChange
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "KSubset",
     "PermuteAndFlipTopK",
     "RowChange",
-    "ScreenList",
     "ScreenLists",
     "inclusion_probabilities",
     "recommend_privately",

@@ -57,7 +57,7 @@ def test_the_delta_of_the_model_counts() -> None:
 
 
 def score(claim: Claim | None, proved: Proved, ceiling: Proved) -> Score:
-    return Score("game", "white box", "a user", claim, 0.95, 1, 100, 1, 100, proved, ceiling)
+    return Score("game", "white box", Unit(), claim, 0.95, 1, 100, 1, 100, proved, ceiling)
 
 
 @pytest.mark.parametrize(

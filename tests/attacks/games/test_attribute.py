@@ -47,7 +47,7 @@ def test_models_for_one_rating_stand(films, fixed_bits, model) -> None:
 
 def test_a_promise_about_users_is_left_to_games_about_users(films) -> None:
     reason = ATTRIBUTE.obstacle(Target.of(PrivateItemKNN(1), films), films)
-    assert str(reason).startswith("the guarantee is about the whole history of one user")
+    assert str(reason).startswith("the guarantee is about one user")
 
 
 def test_a_record_that_comes_and_goes_covers_a_value_at_twice_its_price(films) -> None:

@@ -93,4 +93,4 @@ def test_the_lowest_digit_of_a_number() -> None:
 
 def test_a_row_needs_somebody_who_rated(films) -> None:
     report = audit(RowLists(BirthDeathChain(steps=100)), films, attacks="one-entry", runs=4, processes=1)
-    assert report["one-entry"].unit.startswith("one score of a row")
+    assert str(report["one-entry"].unit).startswith("one score of a row")

@@ -118,7 +118,7 @@ def test_the_claim_is_that_of_the_coupling_that_is_played(homes: Table) -> None:
         claim = report[name].claim
         assert claim is not None
         assert claim.epsilon == 1
-    assert report["household"].unit == str(Unit("group", "replace", 4))
+    assert report["household"].unit == Unit("group", "replace", 4)
 
 
 # Numbers and pair

@@ -13,6 +13,7 @@ from discreet.attacks.games.two_releases import NewRecords
 from discreet.data import Interactions
 from discreet.neighbors import KNN, PrivateItemKNN
 from discreet.pairs import SlopeOne
+from discreet.privacy import Unit
 
 SETTING = {"axis": "item", "centering": None, "fallback": None, "k": 5, "similarity": "cosine"}
 
@@ -66,7 +67,7 @@ def test_the_proved_model_stays_within_its_claim(films: Interactions, fixed_bits
     games = "two-releases-predictions,two-releases-recommendations"
     report = audit(PrivateItemKNN(epsilon=1), films, attacks=games, runs=3, processes=1)
     assert [score.game for score in report.scores] == games.split(",")
-    assert {score.unit for score in report.scores} == {"one record, present or absent"}
+    assert {score.unit for score in report.scores} == {Unit("record")}
     assert not report.refuted
 
 

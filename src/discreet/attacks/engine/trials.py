@@ -14,6 +14,7 @@ from discreet.attacks.engine.workers import WorkerPool
 from discreet.attacks.games.game import Attack, Dataset, Game
 from discreet.attacks.games.given import OneRun
 from discreet.errors import DiscreetError, EvaluationError
+from discreet.privacy.units import Unit
 
 __all__ = ["Clock", "Trial", "affordable", "ready_attacks", "sharing_fits"]
 
@@ -60,7 +61,7 @@ class Trial:
 
     attacks: tuple[Attack, ...]
     claim: Claim | None
-    unit: str
+    unit: Unit
     seconds: float
 
     def fewest_seconds(self, processes: int) -> float:
@@ -153,12 +154,12 @@ def _trial(
     if isinstance(first, OneRun):
         claim = claim_about(target.guarantee, first.unit, records=first.size, delta=delta)
         # Guesses in one run bound ε and nothing else.
-        return Trial(group, None if claim is None else claim.as_epsilon(), str(first.unit), 0.0)
+        return Trial(group, None if claim is None else claim.as_epsilon(), first.unit, 0.0)
     job = Job(target, tuple(attack for attack in group if isinstance(attack, Game)), data, seed)
     pair = job.pair(0)
     promise = target.guarantee_for(pair.without)
     claim = claim_about(promise, pair.unit, records=pair.records, delta=delta, fits=pair.fits)
-    return Trial(group, claim, pair.differs_in, _timed(job, clock, crew))
+    return Trial(group, claim, pair.unit, _timed(job, clock, crew))
 
 
 def _timed(job: Job, clock: Clock, crew: WorkerPool) -> float:

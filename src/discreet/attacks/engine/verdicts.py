@@ -13,6 +13,7 @@ from discreet.attacks.engine.bounds import epsilon_lower_bound, mu_lower_bound, 
 from discreet.attacks.engine.claims import Claim, Measure
 from discreet.attacks.engine.rules import Matrix, learn
 from discreet.attacks.games.game import Features
+from discreet.privacy.units import Unit
 
 __all__ = ["Proved", "Score", "Verdict", "evaluate_runs", "proved_by", "runs_needed"]
 
@@ -60,7 +61,7 @@ class Score:
 
     game: str
     view: str
-    unit: str
+    unit: Unit
     claim: Claim | None
     confidence: float
     hits: int
@@ -95,7 +96,7 @@ class Score:
         return {
             "game": self.game,
             "view": self.view,
-            "unit": self.unit,
+            "unit": str(self.unit),
             "verdict": self.verdict,
             "claimed": None if claim is None else {"loss": claim.loss.to_json(), "epsilon": claim.epsilon},
             "delta": None if claim is None else float(claim.delta),

@@ -74,11 +74,6 @@ class NeighboringData:
     secret: Any = None
     fits: int = 1
 
-    @property
-    def differs_in(self) -> str:
-        """The unit in words."""
-        return str(self.unit)
-
     def dataset(self, *, present: bool) -> Any:
         """The dataset with the secret, or the one without it."""
         return self.with_ if present else self.without
@@ -133,7 +128,7 @@ class Attack:
         if promise is None and self.needs_claim:
             return f"nothing is claimed about one {about}"
         if promise is not None and about is not None and promise.unit.what != about:
-            return f"the guarantee is about {promise.unit}"
+            return f"the guarantee is about one {promise.unit.what}"
         for name in self.needs_settings:
             value = target.setting(name)
             if not isinstance(value, int) or value < 1:
