@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 75_000
+MOST_LINES = 74_500
 """Of the whole source; 60,000 when the redesign is done."""
 
 MOST_LINES_OF_A_FILE = 400

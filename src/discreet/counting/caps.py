@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import moved_by_one
 from discreet.counting.counts import store
 from discreet.data.interactions import Interactions
@@ -191,7 +191,7 @@ class CapChoice(Method):
             "histogram": pl.DataFrame({"up_to": _edges(self.most), "users": users}),
         }
 
-    def _best(self, users: NDArray[np.float64], counts: int, concentration: float) -> int:
+    def _best(self, users: Floats, counts: int, concentration: float) -> int:
         """The cap of the grid with the least expected error, for users spread evenly within their bins."""
         edges = _edges(self.most)
         below = np.concatenate([[0], edges[:-1]])
@@ -231,31 +231,31 @@ class RankChoice:
         return ExponentialMechanism(self.epsilon).choose(self.scores(above))
 
 
-def sizes_of(data: Interactions, *, squared: bool) -> NDArray[np.int64]:
+def sizes_of(data: Interactions, *, squared: bool) -> Integers:
     """What a cap is compared with: a user's records, or the squared length of a user's counts."""
     if not squared:
         return data.records_per_user
     return squared_norms(data.user, data.item, data.user_starts, may_repeat=data.may_repeat)
 
 
-def _edges(most: int) -> NDArray[np.int64]:
+def _edges(most: int) -> Integers:
     """Upper ends of the bins: powers of two, the last one open."""
     return 2 ** np.arange(math.ceil(math.log2(most)) + 1 if most > 1 else 1, dtype=np.int64)
 
 
-def _grid(most: int) -> NDArray[np.int64]:
+def _grid(most: int) -> Integers:
     """Caps to choose from: about eight between a number and its double."""
     return np.unique(np.minimum(np.round(2 ** (np.arange(8 * math.log2(most) + 1) / 8)), most).astype(np.int64))
 
 
-def binned(sizes: NDArray[np.int64], most: int) -> BoundedSums:
+def binned(sizes: Integers, most: int) -> BoundedSums:
     """How many users there are in each bin."""
     edges = _edges(most)
     place = np.minimum(np.searchsorted(edges, sizes), edges.size - 1)
     return moved_by_one(np.bincount(place, minlength=edges.size).astype(np.int64), 1)
 
 
-def users_above(sizes: NDArray[np.int64], most: int) -> BoundedSums:
+def users_above(sizes: Integers, most: int) -> BoundedSums:
     """How many users are above each cap of the grid."""
     grid = _grid(most)
     above = sizes.size - np.searchsorted(np.sort(sizes), grid, side="right")

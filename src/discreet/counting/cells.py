@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Codes, Integers, Mask
 from discreet.common.remedies import PUBLIC_CATALOG
 from discreet.counting.contexts import TYPES_OF_TABLE, Context, contexts_of
 from discreet.data.interactions import Interactions
@@ -59,9 +60,9 @@ class Cells:
         What they were made from: ids of the users, and the public catalog. Without it users go by their codes.
     """
 
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    place: NDArray[np.int32]
+    user: Codes
+    item: Codes
+    place: Codes
     n_users: int
     n_items: int
     contexts: tuple[Context, ...]
@@ -105,12 +106,12 @@ class Cells:
         return all(context.of_user for context in self.contexts)
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Integers:
         """Records of user u are those from ``starts[u]`` to ``starts[u + 1]``."""
         return np.searchsorted(self.user, np.arange(self.n_users + 1, dtype=np.int32)).astype(np.int64)
 
     @cached_property
-    def records_per_user(self) -> NDArray[np.int64]:
+    def records_per_user(self) -> Integers:
         return np.diff(self.starts)
 
     @property
@@ -135,12 +136,12 @@ class Cells:
 
     # Which records
 
-    def keep(self, mask: NDArray[np.bool_]) -> Cells:
+    def keep(self, mask: Mask) -> Cells:
         """The records under a mask that was made for each user alone."""
         chosen = np.flatnonzero(mask)
         return replace(self, user=self.user[chosen], item=self.item[chosen], place=self.place[chosen])
 
-    def of_items(self, codes: NDArray[np.int64]) -> Cells:
+    def of_items(self, codes: Integers) -> Cells:
         """The records of some items, given in the order of the catalog, as cells of a catalog of these alone."""
         place = np.full(self.n_items, -1, dtype=np.int32)
         place[codes] = np.arange(codes.size, dtype=np.int32)
@@ -171,7 +172,7 @@ class Cells:
         place[drawn.user] = drawn.place
         return self.keep(self.place == place[self.user])
 
-    def words(self, rows: NDArray[np.integer], key: Key) -> NDArray[np.uint64]:
+    def words(self, rows: AnyIntegers, key: Key) -> NDArray[np.uint64]:
         """A keyed hash of person, record and occurrence for all records of some users (``privacy.choosing``)."""
         user = self.user[rows]
         # Items and places are public, and records of one user that agree in both count alike.
@@ -186,12 +187,12 @@ class Cells:
 
     # Tables: the shape that counts and lists are released in
 
-    def table(self, codes: NDArray[np.integer] | None = None, **columns: NDArray[Any] | pl.Series) -> pl.DataFrame:
+    def table(self, codes: AnyIntegers | None = None, **columns: NDArray[Any] | pl.Series) -> pl.DataFrame:
         """Items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
         assert self.data is not None
         return catalog_table(self.data, codes, **columns)
 
-    def place_columns(self, place: NDArray[np.integer]) -> dict[str, pl.Series]:
+    def place_columns(self, place: AnyIntegers) -> dict[str, pl.Series]:
         """The values of the contexts at these places, one column a context; the last context runs fastest."""
         if not self.contexts:
             return {}
@@ -207,17 +208,13 @@ class Cells:
         """How many counts there are."""
         return self.n_items * (self.n_places if level == "edges" else 1)
 
-    def cell(self, level: Level) -> NDArray[np.integer]:
+    def cell(self, level: Level) -> AnyIntegers:
         """The count that each record belongs to."""
         return self.item if level == "items" or self.n_places == 1 else self._cells(slice(None))
 
     def totals(
-        self,
-        level: Level,
-        weight: NDArray[np.integer] | None = None,
-        *,
-        user_weight: NDArray[np.integer] | None = None,
-    ) -> NDArray[np.int64]:
+        self, level: Level, weight: AnyIntegers | None = None, *, user_weight: AnyIntegers | None = None
+    ) -> Integers:
         """Sums of whole weights over the records of each cell: one for each record, or one for each user; else 1."""
         sums = np.zeros(self.size(level), dtype=np.int64)
         # In blocks: what is made on the way stays in the processor's cache, however many records there are.
@@ -267,14 +264,14 @@ class Cells:
             weight = weights_within_l2(norms, Fraction(cap), bits=bits)
         return self.bounded(self.totals(level, user_weight=weight), cap, norm, bits=bits)
 
-    def bounded(self, sums: NDArray[np.int64], cap: int | Fraction, norm: int, *, bits: int = GRID_BITS) -> BoundedSums:
+    def bounded(self, sums: Integers, cap: int | Fraction, norm: int, *, bits: int = GRID_BITS) -> BoundedSums:
         """Sums of weights of which those of one user keep to the cap, as ``within`` and ``leaning_weights`` do it."""
         if norm == 1:
             return sums_within_l1(sums, int(cap), may_repeat=self.may_repeat, bits=bits)
         return sums_within_l2(sums, Fraction(cap), may_repeat=self.may_repeat, bits=bits)
 
 
-def moved_by_one(values: NDArray[np.int64], l1: int) -> BoundedSums:
+def moved_by_one(values: Integers, l1: int) -> BoundedSums:
     """Whole numbers of which one user raises at most ``l1`` by 1 each."""
     bound = Fraction(l1)
     return BoundedSums(
@@ -298,13 +295,8 @@ def fresh_key() -> Key:
 
 
 def best_records(
-    cells: Cells,
-    cap: int,
-    score: NDArray[np.int64] | None = None,
-    key: Key | None = None,
-    *,
-    own: NDArray[np.int64] | None = None,
-) -> NDArray[np.bool_]:
+    cells: Cells, cap: int, score: Integers | None = None, key: Key | None = None, *, own: Integers | None = None
+) -> Mask:
     """Mask of the ``cap`` records of each user whose items have the highest scores, ties uniformly at random.
 
     Every user is treated alone, given public values and a fresh key (``docs/proofs/counting.md``, Theorem 1).
@@ -339,7 +331,7 @@ def best_records(
     return kept
 
 
-def _blocks(cells: Cells, cap: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _blocks(cells: Cells, cap: int) -> Iterator[tuple[Integers, Integers]]:
     """Records of users with more than the cap, some users at a time, and where each user's begin among them."""
     crowded = np.flatnonzero(cells.records_per_user > cap)
     sizes = cells.records_per_user[crowded]
@@ -355,7 +347,7 @@ def _blocks(cells: Cells, cap: int) -> Iterator[tuple[NDArray[np.int64], NDArray
 
 
 def catalog_table(
-    data: Interactions, codes: NDArray[np.integer] | None = None, **columns: NDArray[Any] | pl.Series
+    data: Interactions, codes: AnyIntegers | None = None, **columns: NDArray[Any] | pl.Series
 ) -> pl.DataFrame:
     """A table of items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
     ids = data.items.series

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells
 from discreet.counting.contexts import Context
 from discreet.counting.counts import CountMethod
@@ -166,7 +166,7 @@ class ContextPopularity(ReleasedModel):
             history = {}
         return Recommender.recommend(view, users, n, history=history, exclude_seen=exclude_seen, items=items)
 
-    def scores(self, context: Mapping[str, str]) -> NDArray[np.float64]:
+    def scores(self, context: Mapping[str, str]) -> Floats:
         """The score of every item in a context, in the order of the catalog."""
         self._require_fitted()
         known = {one.name: one for one in self.contexts_}
@@ -188,7 +188,7 @@ class ContextPopularity(ReleasedModel):
         _, self.expected_ = expected_counts(release)
         self.popularity_ = self.scores({})
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         return np.tile(self.popularity_, (rows.indptr.size - 1, 1))
 
     @classmethod

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells, Level
 from discreet.counting.contexts import Context
 from discreet.counting.estimation import require_counts
@@ -30,7 +30,7 @@ from discreet.privacy.release import Release
 
 __all__ = ["LIST_LENGTH", "PREFIX", "Cap", "CountMethod", "Lists", "check_k", "normalize", "store", "top"]
 
-Lists = dict[Level, NDArray[np.float64]]
+Lists = dict[Level, Floats]
 
 Cap = int | Literal["data"]
 """A public number of records, or "data": looked up in the records, as some papers do."""

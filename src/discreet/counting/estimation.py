@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Mask
 from discreet.errors import ReleaseError
 from discreet.privacy.method import Parts
 from discreet.privacy.release import Release
@@ -37,8 +37,6 @@ LEAST = -8.0
 
 STEPS = 100
 
-Numbers = NDArray[np.float64]
-
 
 def require_counts(release: Release) -> None:
     """Refuse a release of something else than item counts."""
@@ -46,13 +44,13 @@ def require_counts(release: Release) -> None:
         raise ReleaseError(f"a release of kind {release.kind!r} has no item counts.")
 
 
-def counts_of(release: Release) -> tuple[Numbers, Numbers | None]:
+def counts_of(release: Release) -> tuple[Floats, Floats | None]:
     """The counts of a release: of the items, and of the edges, one row an item, where there are contexts."""
     require_counts(release)
     return count_arrays(release.parts)
 
 
-def count_arrays(parts: Parts) -> tuple[Numbers, Numbers | None]:
+def count_arrays(parts: Parts) -> tuple[Floats, Floats | None]:
     """The same from the parts of a release."""
     items = parts["counts"]["count"].to_numpy().astype(np.float64)  # type: ignore[call-overload, union-attr]
     if "edges" not in parts:
@@ -60,7 +58,7 @@ def count_arrays(parts: Parts) -> tuple[Numbers, Numbers | None]:
     return items, parts["edges"]["count"].to_numpy().astype(np.float64).reshape(items.size, -1)  # type: ignore[call-overload, union-attr]
 
 
-def expected_counts(release: Release) -> tuple[Numbers, Numbers | None]:
+def expected_counts(release: Release) -> tuple[Floats, Floats | None]:
     """Expected true counts of a release: of the items, and of the edges, one row an item, where there are contexts.
 
     Where a release does not say how large its noise is, or was finished already, the counts are as they are.
@@ -85,7 +83,7 @@ def expected_counts(release: Release) -> tuple[Numbers, Numbers | None]:
     return expected_of_parts(release.parts, release.parameters)
 
 
-def expected_of_parts(parts: Parts, parameters: Mapping[str, Any]) -> tuple[Numbers, Numbers | None]:
+def expected_of_parts(parts: Parts, parameters: Mapping[str, Any]) -> tuple[Floats, Floats | None]:
     """The same from the parts of a release and the figures about its noise."""
     items, edges = count_arrays(parts)
     if "noise_sd" not in parameters:
@@ -97,7 +95,7 @@ def expected_of_parts(parts: Parts, parameters: Mapping[str, Any]) -> tuple[Numb
     return found, None if edges is None else expected_edges(edges, items=found, deviation=deviation[:, None])
 
 
-def _parts_with_equal_noise(parts: Parts, n_items: int) -> list[tuple[NDArray[np.bool_], str]]:
+def _parts_with_equal_noise(parts: Parts, n_items: int) -> list[tuple[Mask, str]]:
     """Items that have noise of one size, and what its figures begin with; of version 0.1 a head may have its own."""
     head = np.zeros(n_items, dtype=bool)
     if "head" not in parts:
@@ -106,7 +104,7 @@ def _parts_with_equal_noise(parts: Parts, n_items: int) -> list[tuple[NDArray[np
     return [(head, "head_"), (~head, "")]
 
 
-def expected_items(noisy: Numbers, *, deviation: float) -> Numbers:
+def expected_items(noisy: Floats, *, deviation: float) -> Floats:
     """Expected true counts of items, given all noisy ones.
 
     How true counts are spread is fitted by expectation–maximization over a grid of levels (Kiefer and Wolfowitz's
@@ -147,7 +145,7 @@ def expected_items(noisy: Numbers, *, deviation: float) -> Numbers:
     return np.where(scaled > CLEAR, noisy, deviation * found)
 
 
-def _spread(seen: Numbers, levels: Numbers) -> Numbers:
+def _spread(seen: Floats, levels: Floats) -> Floats:
     """How likely each level is: the most likely answer, given all noisy counts in standard deviations."""
     # Equal to a 32nd of the noise is equal enough here, and far fewer.
     different, times = np.unique(np.round(seen * 32) / 32, return_counts=True)
@@ -158,11 +156,11 @@ def _spread(seen: Numbers, levels: Numbers) -> Numbers:
     return spread
 
 
-def _likelihood(seen: Numbers, levels: Numbers) -> Numbers:
+def _likelihood(seen: Floats, levels: Floats) -> Floats:
     return np.exp(-0.5 * np.square(seen[:, None] - levels))
 
 
-def _levels() -> Numbers:
+def _levels() -> Floats:
     """Values that a true count may have, in standard deviations of the noise.
 
     Even in logarithms below one, as the popularity of items is; above that close enough for the noise to hide the
@@ -171,7 +169,7 @@ def _levels() -> Numbers:
     return np.concatenate([[0.0], np.geomspace(0.05, 1, 16), np.arange(1.25, 1.5 * CLEAR, 0.25)])
 
 
-def expected_edges(noisy: Numbers, *, items: Numbers, deviation: Numbers | float) -> Numbers:
+def expected_edges(noisy: Floats, *, items: Floats, deviation: Floats | float) -> Floats:
     """Expected true counts of edges, given all noisy ones and estimates of their items.
 
     If items and contexts had nothing to do with each other, an edge would have its item's count times the share of

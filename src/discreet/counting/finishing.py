@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats
 from discreet.counting.estimation import count_arrays, expected_of_parts, require_counts
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.method import Parts
@@ -101,17 +101,13 @@ def finished_parts(parts: Parts, parameters: Mapping[str, Any]) -> Parts:
     return done
 
 
-def _nonnegative(
-    items: NDArray[np.float64], edges: NDArray[np.float64] | None, total: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def _nonnegative(items: Floats, edges: Floats | None, total: float | None) -> tuple[Floats, Floats | None]:
     """Items first; then the edges of each item, which add up to it."""
     counts = nonnegative(items, total)
     return counts, None if edges is None else nonnegative_rows(edges, counts)
 
 
-def consistent(
-    items: NDArray[np.float64], edges: NDArray[np.float64], *, item_variance: float, edge_variance: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def consistent(items: Floats, edges: Floats, *, item_variance: float, edge_variance: float) -> tuple[Floats, Floats]:
     """Item counts and edge counts of the same records, made consistent by least squares.
 
     An item's count and the sum of its h edges are two measurements of one number, with variances v₁ and h·v₂. The total
@@ -151,7 +147,7 @@ def consistent_variances(width: int, *, item_variance: float, edge_variance: flo
     return total, edge_variance + (total - summed) / width**2
 
 
-def nonnegative(counts: NDArray[np.float64], total: float | None = None) -> NDArray[np.float64]:
+def nonnegative(counts: Floats, total: float | None = None) -> Floats:
     """The nearest counts, in Euclidean distance, that are nowhere negative and, where a total is given, add up to it.
 
     With a total this is the projection onto a simplex: one number is taken from all counts, and what falls below zero
@@ -169,7 +165,7 @@ def nonnegative(counts: NDArray[np.float64], total: float | None = None) -> NDAr
     return nonnegative_rows(counts.reshape(1, -1), np.array([total])).reshape(counts.shape)
 
 
-def nonnegative_rows(counts: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def nonnegative_rows(counts: Floats, totals: Floats) -> Floats:
     """The same for every row, each with a total of its own.
 
     Examples

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats
 from discreet.counting.cells import Cells, Level
 from discreet.counting.counts import CountMethod, normalize, store
 from discreet.counting.profiles import Expectation, NoisyPopularity, Profile, expected_leaning, expected_within
@@ -208,10 +208,10 @@ class HybridCounts(CountMethod):
         popularity = yield from noisy_popularity(plan.public, self.first, self._first_budget)
         shares, gamma, norm = smoothed(popularity), float(as_fraction(self.gamma)), self._norm
 
-        def weighted(records: Cells) -> tuple[Cells, NDArray[np.int32]]:
+        def weighted(records: Cells) -> tuple[Cells, Codes]:
             return records, leaning_weights(records, shares, self.cap, gamma=gamma, norm=norm)
 
-        def sums(prepared: tuple[Cells, NDArray[np.int32]], level: Level) -> BoundedSums:
+        def sums(prepared: tuple[Cells, Codes], level: Level) -> BoundedSums:
             records, weight = prepared
             return records.bounded(records.totals(level, weight), self.cap, norm)
 
@@ -225,14 +225,8 @@ class HybridCounts(CountMethod):
 
 
 def leaning_weights(
-    cells: Cells,
-    popularity: NDArray[np.float64],
-    cap: int,
-    *,
-    gamma: float,
-    norm: int = 1,
-    bits: int = GRID_BITS,
-) -> NDArray[np.int32]:
+    cells: Cells, popularity: Floats, cap: int, *, gamma: float, norm: int = 1, bits: int = GRID_BITS
+) -> Codes:
     """For each record min(1, τ_u·p^γ) in grid steps, with the τ_u that uses up the user's cap.
 
     Parameters
@@ -272,13 +266,13 @@ def popularity_sums(cells: Cells, first: int, norm: int) -> BoundedSums:
     return replace(sums, caps=tuple(f"for the popularity {phrase}" for phrase in sums.caps))
 
 
-def noisy_popularity(public: Cells, first: int, budget: Budget) -> Generator[Round, Any, NDArray[np.float64]]:
+def noisy_popularity(public: Cells, first: int, budget: Budget) -> Generator[Round, Any, Floats]:
     """A round that releases the popularity, in records."""
     released = yield Round(partial(popularity_sums, first=first, norm=budget.norm), budget.for_sums())
     return released.astype(np.float64) * float(popularity_sums(public, first, budget.norm).step)
 
 
-def smoothed(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
+def smoothed(popularity: Floats) -> Floats:
     """Shares of popularity above 0 that add up to 1: max(p, 0) + 1, normalized.
 
     Examples

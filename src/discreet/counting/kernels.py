@@ -8,17 +8,13 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers, Mask
+
 __all__ = ["choose_best", "fill"]
 
 
 @njit(cache=True, nogil=True)
-def choose_best(
-    starts: NDArray[np.int64],
-    cap: int,
-    score: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    chosen: NDArray[np.bool_],
-) -> None:
+def choose_best(starts: Integers, cap: int, score: Integers, words: NDArray[np.uint64], chosen: Mask) -> None:
     """For each user, who has more than ``cap`` records, choose the ``cap`` with the highest scores.
 
     Records above the cap-th highest score are in; of those at it the ones with the smallest words fill the room that is
@@ -52,15 +48,7 @@ def choose_best(
 
 
 @njit(parallel=True, cache=True)
-def fill(
-    starts: NDArray[np.int64],
-    item: NDArray[np.int32],
-    rank: NDArray[np.int32],
-    score: NDArray[np.float64],
-    allowance: int,
-    bits: int,
-    squared: bool,
-) -> NDArray[np.int32]:
+def fill(starts: Integers, item: Codes, rank: Codes, score: Floats, allowance: int, bits: int, squared: bool) -> Codes:
     """Weights min(1, τ_u·e^score) of records in steps of 2^−bits, for each user with the τ_u that uses the allowance.
 
     With k items of the user at weight 1, the others share the rest in proportion to e^score. R_k = Σ_{j≥k} a_j

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import Cells
 from discreet.data.interactions import Interactions
 from discreet.data.values import number_in, spelled_column, truth_in
@@ -47,7 +47,7 @@ def score_name(score: Score) -> str:
     return score if isinstance(score, str) else f"function {getattr(score, '__qualname__', type(score).__name__)}"
 
 
-def own_scores(cells: Cells, score: Score, cap: int) -> NDArray[np.int64]:
+def own_scores(cells: Cells, score: Score, cap: int) -> Integers:
     """One whole number for each record, larger for higher scores; only the order among one person's records matters.
 
     Records without a score come last. Functions are called for people with more than ``cap`` records: the others keep
@@ -68,7 +68,7 @@ def own_scores(cells: Cells, score: Score, cap: int) -> NDArray[np.int64]:
     return _in_order(values[known])
 
 
-def _of_one_person(score: Callable[[pl.DataFrame], Any], records: pl.DataFrame) -> NDArray[np.float64]:
+def _of_one_person(score: Callable[[pl.DataFrame], Any], records: pl.DataFrame) -> Floats:
     """The scores of one person's records; all equal where the function fails: an error would tell about this person."""
     try:
         values = np.asarray(score(records), dtype=np.float64)
@@ -81,7 +81,7 @@ def _table(data: Interactions) -> pl.DataFrame:
     return data.to_frame().drop("user_id")
 
 
-def _column(data: Interactions, name: str) -> NDArray[np.float64]:
+def _column(data: Interactions, name: str) -> Floats:
     """A column as numbers: true is 1, false is 0, values with a declared order have their place in it."""
     if name == "rating" and data.rating is not None:
         return data.rating.astype(np.float64)
@@ -107,7 +107,7 @@ def _number(text: str | None) -> float:
     return float(number) if number is not None else LOWEST if truth is None else float(truth)
 
 
-def _in_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _in_order(values: Floats) -> Integers:
     """Whole numbers in the order of floating-point numbers: their bits, with the sign of the number.
 
     Examples

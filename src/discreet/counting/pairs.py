@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import Cells
 from discreet.counting.counts import LIST_LENGTH, check_k, normalize, store
 from discreet.counting.item_counts import noisy_popularity, popularity_sums
@@ -139,7 +139,7 @@ class ItemPairs(Method):
             public=public,
         )
 
-    def _declared(self, public: Cells) -> NDArray[np.int64]:
+    def _declared(self, public: Cells) -> Integers:
         """Codes of a public head."""
         assert public.data is not None
         assert not isinstance(self.head, int)
@@ -226,9 +226,7 @@ def pair_weights(size: int, cap: int, *, norm: int, bits: int = GRID_BITS) -> li
     return [min(2**bits, cap * 2**bits // n if norm == 2 else cap**2 * 2**bits // n**2) for n in range(1, size + 1)]
 
 
-def _bounded(
-    matrix: NDArray[np.int64], weights: list[int], cap: int, *, norm: int, bits: int = GRID_BITS
-) -> BoundedGram:
+def _bounded(matrix: Integers, weights: list[int], cap: int, *, norm: int, bits: int = GRID_BITS) -> BoundedGram:
     how = "cap/n" if norm == 2 else "(cap/n)²"
     return BoundedGram.weighted(
         (matrix,),
@@ -240,7 +238,7 @@ def _bounded(
     )
 
 
-def head_of(popularity: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def head_of(popularity: Floats, size: int) -> Integers:
     """Codes of the ``size`` most popular items in the order of the catalog; ties go to the earlier item."""
     return np.sort(np.argsort(-popularity, kind="stable")[:size])
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells, Level
 from discreet.errors import UsageError
 
@@ -32,7 +32,6 @@ __all__ = [
     "survival",
 ]
 
-Numbers = NDArray[np.float64]
 Law = Literal["laplace", "gaussian", "gumbel"]
 
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -73,19 +72,19 @@ class Profile:
                 f"got users={self.users}, records={self.records}, exponent={self.exponent}."
             )
 
-    def counts(self, n_items: int) -> Numbers:
+    def counts(self, n_items: int) -> Floats:
         """Users of each item, the most popular first."""
         return self.users * self.of_one_user(n_items)
 
-    def of_level(self, cells: Cells, level: Level) -> Numbers:
+    def of_level(self, cells: Cells, level: Level) -> Floats:
         """The assumed counts of items, or of items in one of the contexts, which are equally frequent."""
         return self.counts(cells.n_items) / (cells.n_places if level == "edges" else 1)
 
-    def of_one_user(self, n_items: int) -> Numbers:
+    def of_one_user(self, n_items: int) -> Floats:
         """How likely one user touches each item; they add up to the items that a user touches."""
         shape = np.arange(1, n_items + 1, dtype=np.float64) ** -self.exponent
 
-        def touched(level: float) -> Numbers:
+        def touched(level: float) -> Floats:
             return -np.expm1(-np.exp(np.clip(-level, -700, 700)) * shape)
 
         return touched(level_where(lambda x: float(touched(x).sum()), min(self.records, n_items / 2)))
@@ -112,12 +111,12 @@ class Expectation:
         The variance of the count that is not noise.
     """
 
-    counted: Numbers
-    chance: Numbers | float = 1.0
-    otherwise: Numbers | float = 0.0
-    variance: Numbers | float = 0.0
+    counted: Floats
+    chance: Floats | float = 1.0
+    otherwise: Floats | float = 0.0
+    variance: Floats | float = 0.0
 
-    def error(self, truth: Numbers, noise: float) -> float:
+    def error(self, truth: Floats, noise: float) -> float:
         """Mean squared error over all items, noise of this standard deviation included."""
         bias = self.chance * np.square(self.counted - truth) + (1 - self.chance) * np.square(self.otherwise - truth)
         return float((bias + self.variance + noise**2).mean()) if truth.size else 0.0
@@ -127,14 +126,14 @@ class Expectation:
         deviation = np.sqrt(noise**2 + self.variance)
         above = survival(law, deviation)
 
-        def passing(level: float) -> Numbers:
+        def passing(level: float) -> Floats:
             others = above(np.asarray(level - self.otherwise))
             return self.chance * above(level - self.counted) + (1 - self.chance) * others
 
         return expected_precision(passing, k, self.counted.size)
 
 
-def expected_precision(passing: Callable[[float], Numbers], k: int, n_items: int) -> float:
+def expected_precision(passing: Callable[[float], Floats], k: int, n_items: int) -> float:
     """Share of the first k items that are expected among the k largest noisy counts; without chance.
 
     The level t above which k noisy counts lie on average solves Σ Pr[countᵢ > t] = k. Of the first k items Σ_{i≤k}
@@ -181,7 +180,7 @@ def level_where(falling: Callable[[float], float], target: float) -> float:
     return (low + high) / 2
 
 
-def survival(law: Law, deviation: Numbers | float) -> Callable[[Numbers], Numbers]:
+def survival(law: Law, deviation: Floats | float) -> Callable[[Floats], Floats]:
     """Pr[noise > x] for noise of this standard deviation; without noise, a step."""
     scale = np.maximum(deviation, np.finfo(float).tiny)
     if law == "gumbel":
@@ -191,7 +190,7 @@ def survival(law: Law, deviation: Numbers | float) -> Callable[[Numbers], Number
 
         return lambda x: ndtr(np.clip(-x / scale, -40, 40))
 
-    def laplace(x: Numbers) -> Numbers:
+    def laplace(x: Floats) -> Floats:
         tail = np.exp(-np.minimum(np.abs(x) / (scale / math.sqrt(2)), 700)) / 2
         return np.where(x > 0, tail, 1 - tail)
 
@@ -217,11 +216,11 @@ class NoisyPopularity:
     noise: float
     law: Law = "laplace"
 
-    def counts(self, truth: Numbers, per_user: float) -> Numbers:
+    def counts(self, truth: Floats, per_user: float) -> Floats:
         """What it shows of each item without noise."""
         return truth * _kept(per_user, self.cap, 2 if self.law == "gaussian" else 1)
 
-    def positive(self, counts: Numbers) -> Numbers:
+    def positive(self, counts: Floats) -> Floats:
         """What it shows on average where negative counts are taken for 0."""
         if self.law == "gaussian":
             from scipy.special import ndtr
@@ -242,7 +241,7 @@ class GroupedExpectation(Expectation):
         What the counts of each item are in several turns: turns × items × counts of an item.
     """
 
-    averages: Numbers = field(default_factory=lambda: np.zeros((1, 0, 1)))
+    averages: Floats = field(default_factory=lambda: np.zeros((1, 0, 1)))
 
     def precision(self, k: int, law: Law, noise: float) -> float:
         """As for every expectation; noise on averages is small beside the differences of groups, and left out."""
@@ -297,13 +296,13 @@ def expected_leaning(
     shown = popularity.positive(popularity.counts(profile.counts(cells.n_items), float(touched.sum()))) + 1
     score, power = gamma * np.log(shown), 2 if popularity.law == "gaussian" else 1
 
-    def weight(level: float) -> Numbers:
+    def weight(level: float) -> Floats:
         return np.exp(np.clip(score - level, -700, 0))
 
     return Expectation(truth * weight(level_where(lambda t: float(touched @ weight(t) ** power), cap)))
 
 
-def expected_smooth(counted: Numbers, kept: int) -> Expectation:
+def expected_smooth(counted: Floats, kept: int) -> Expectation:
     """A list of which ``kept`` of all dimensions are left, its level among them.
 
     For a catalog whose order has nothing to do with popularity: the same share of what each count differs from the
@@ -313,7 +312,7 @@ def expected_smooth(counted: Numbers, kept: int) -> Expectation:
     return Expectation(mean + share * (counted - mean), variance=share * (1 - share) * float(counted.var()))
 
 
-def expected_groups(counted: Numbers, shown: Numbers, noise: float, width: int, repeats: int) -> Expectation:
+def expected_groups(counted: Floats, shown: Floats, noise: float, width: int, repeats: int) -> Expectation:
     """Averages of groups that were made in the order of noisy counts.
 
     The noise is spread evenly over its Laplace law instead of drawn: multiples of the golden ratio, a few times over.

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import USER, Cells, moved_by_one
 from discreet.counting.contexts import Context
 from discreet.counting.counts import check_k, normalize, store
@@ -60,7 +60,7 @@ class ListOfEachPlace:
     def _all(self) -> TopK:
         return TopK(self.picks, self.top.epsilon)
 
-    def release(self, scores: BoundedSums) -> NDArray[np.int64]:
+    def release(self, scores: BoundedSums) -> Integers:
         """Codes of the items of each list, places × k."""
         with paid_from(Spend("lists of all contexts", self.loss, self._all.concentrated_loss)):
             places = range(scores.values.shape[1])
@@ -215,7 +215,7 @@ class TopItems(Method):
             columns["count"] = numbers * float(self._winner_sums(cells).step)
         return {"top": cells.table(winners.ravel(), **columns)}
 
-    def _winner_sums(self, cells: Cells, winners: NDArray[np.int64] | None = None) -> BoundedSums:
+    def _winner_sums(self, cells: Cells, winners: Integers | None = None) -> BoundedSums:
         """Users of the winners; before there are any, the first items stand for them, as the noise is the same."""
         if winners is None:
             winners = np.tile(np.arange(self.k, dtype=np.int64), (cells.n_places, 1))
@@ -252,7 +252,7 @@ class TopItems(Method):
             facts["expected_mse"] = counted.error(truth[: self.k], plan.expected["count_noise_sd"])
         return {**facts, "assumed": str(assumed)}
 
-    def users_of_items(self, cells: Cells, profile: Profile) -> NDArray[np.float64]:
+    def users_of_items(self, cells: Cells, profile: Profile) -> Floats:
         """Users of each item in one of the contexts, the most popular first, for an assumed popularity."""
         users = profile.counts(cells.n_items) / cells.n_places
         if not self.one_context_each:
@@ -280,7 +280,7 @@ def scores_of(scores: BoundedSums, place: int) -> BoundedSums:
     return replace(scores, values=values, l1=Fraction(values.size), l2_squared=Fraction(values.size))
 
 
-def winner_sums(once: Cells, winners: NDArray[np.int64], *, most: int, cap: int | None, norm: int) -> BoundedSums:
+def winner_sums(once: Cells, winners: Integers, *, most: int, cap: int | None, norm: int) -> BoundedSums:
     """How many users each winner has; the weight of one user in all of them is at most the cap.
 
     Parameters

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.coupled.query_method import QuerySetting
 from discreet.coupled.workloads.workload import GRID
 from discreet.privacy.bounding import BoundedSums
@@ -45,13 +45,13 @@ class Scored:
 
     loss: Loss
     draw: Callable[[BoundedSums], Any]
-    statistic: Callable[[NDArray[np.int64]], BoundedSums]
+    statistic: Callable[[Integers], BoundedSums]
 
     def release(self, sums: BoundedSums) -> Any:
         return self.draw(self.statistic(sums.values))
 
 
-def single_sum(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
+def single_sum(values: Integers, setting: QuerySetting) -> BoundedSums:
     """Answers in grid steps, each to be used **by itself**.
 
     A weight is from 0 to 1; measured from ½ it is at most ½ either way. The number of rows is public, so that is a
@@ -61,13 +61,13 @@ def single_sum(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
     return _sums(values, setting, half, half**2, half, step=Fraction(1, GRID), nonnegative=False)
 
 
-def all_sums(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
+def all_sums(values: Integers, setting: QuerySetting) -> BoundedSums:
     """Answers to all queries together: each moves by at most k."""
     half, queries = Fraction(setting.largest * GRID, 2), len(setting.workload)
     return _sums(values, setting, half * queries, half**2 * queries, half, step=Fraction(1, GRID), nonnegative=False)
 
 
-def answer_sums(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
+def answer_sums(values: Integers, setting: QuerySetting) -> BoundedSums:
     """Answers to all queries together, with the best bound that the weights allow.
 
     A row adds its weights: at most the largest sum of weights of one cell. With few queries it is better to measure
@@ -83,19 +83,19 @@ def answer_sums(values: NDArray[np.int64], setting: QuerySetting) -> BoundedSums
     return _sums(values, setting, k * overlap, k**2 * overlap * GRID, Fraction(k * GRID), step=Fraction(1, GRID))
 
 
-def count_sums(counts: NDArray[np.int64], setting: QuerySetting, *, levels: int = 1) -> BoundedSums:
+def count_sums(counts: Integers, setting: QuerySetting, *, levels: int = 1) -> BoundedSums:
     """Counts of rows, where one row goes into ``levels`` of them: k rows move k·levels down by 1 and as many up."""
     k = Fraction(setting.largest)
     return _sums(counts, setting, k * levels, k**2 * levels, k)
 
 
-def weighted_count_sums(counts: NDArray[np.int64], setting: QuerySetting, weights: Sequence[int]) -> BoundedSums:
+def weighted_count_sums(counts: Integers, setting: QuerySetting, weights: Sequence[int]) -> BoundedSums:
     """Counts by several sets of attributes, each times its whole weight: a row goes into one count of each set."""
     k, total = Fraction(setting.largest), sum(weights)
     return _sums(counts, setting, k * total, k**2 * sum(one**2 for one in weights), k * max(weights))
 
 
-def largest_count(histogram: NDArray[np.int64], setting: QuerySetting) -> BoundedSums:
+def largest_count(histogram: Integers, setting: QuerySetting) -> BoundedSums:
     """The largest count of a cell: k replaced rows move every count, and so the largest, by at most k."""
     # A step takes one contribution out and puts another in: half of k each, of either sign.
     half = Fraction(setting.largest, 2)
@@ -109,7 +109,7 @@ def distance_scores(distances: list[int], setting: QuerySetting) -> BoundedSums:
 
 
 def _sums(
-    values: NDArray[np.int64],
+    values: Integers,
     setting: QuerySetting,
     l1: Fraction,
     l2_squared: Fraction,

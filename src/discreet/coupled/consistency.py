@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, AnyIntegers, Floats, Integers
 from discreet.data.domains import CategoricalDomain, Domain, as_domain
 from discreet.data.tables import Table
 from discreet.errors import UsageError
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_to_sums", "iterative_proportional_fit", "onto_simplex", "synthetic_rows"]
 
-
-Floats = NDArray[np.float64]
-
 MOST_SYNTHETIC = 10**8
 
 
-def onto_simplex(values: NDArray[np.floating] | NDArray[np.integer], total: float) -> Floats:
+def onto_simplex(values: AnyFloats | AnyIntegers, total: float) -> Floats:
     """The nearest counts that are not negative and add up to the total.
 
     Notes
@@ -138,13 +136,13 @@ def _rows(number: Any) -> int:
     return number
 
 
-def _table(domains: Mapping[str, Domain], codes: Iterable[NDArray[np.int64]], name: str) -> Table:
+def _table(domains: Mapping[str, Domain], codes: Iterable[Integers], name: str) -> Table:
     """The table of rows with these codes, attribute by attribute."""
     columns = {one: _values(domain, code) for (one, domain), code in zip(domains.items(), codes, strict=True)}
     return Table(columns, domains=domains, name=name)
 
 
-def _values(domain: Domain, codes: NDArray[np.int64]) -> pl.Series:
+def _values(domain: Domain, codes: Integers) -> pl.Series:
     """A value of each code: of a bin the first number."""
     if isinstance(domain, CategoricalDomain):
         return pl.Series(list(domain.values)).gather(codes)

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.coupled import degrees as measured
 from discreet.coupled.degrees import edge_degrees
 from discreet.coupled.workloads.builders import chosen_attributes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Coupling"]
-
 
 Reach = Literal["neighborhoods", "components"]
 
@@ -87,7 +86,7 @@ class Coupling:
     reach: Reach = "neighborhoods"
     threshold: float = 0.0
     not_covered: tuple[str, ...] = ()
-    _labels: NDArray[np.int64] | None = None
+    _labels: Integers | None = None
     _matrix: csr_array | None = None
     _stated: int | None = None
 
@@ -227,7 +226,7 @@ class Coupling:
         return measured.block_degrees(self._labels)
 
     @cached_property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> Integers:
         if self._labels is not None:
             return self._labels
         from scipy.sparse.csgraph import connected_components

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.domains import IntegerDomain
 from discreet.data.frames import as_frame, numeric_column
 from discreet.data.readers.delimited import read_delimited
@@ -35,7 +35,6 @@ __all__ = [
     "similarity_degrees",
 ]
 
-
 MOST_ROWS = 2**17
 """Comparing every row with every other takes minutes from here on."""
 
@@ -54,7 +53,7 @@ LEAST_THRESHOLD = 0.01
 ROUNDING = 1e-12
 """A degree that misses the threshold by less misses it by rounding."""
 
-Scores = Callable[[slice, slice], NDArray[np.float64]]
+Scores = Callable[[slice, slice], Floats]
 """Scores of some rows with some others: degrees, or what degrees rise with."""
 
 COLUMNS = (
@@ -69,7 +68,7 @@ Complaint = Callable[[int, str, str, str], DataError]
 """Makes the error about a pair from its place, the column, what is wrong, and what to do."""
 
 
-def block_degrees(labels: NDArray[np.int64]) -> csr_array:
+def block_degrees(labels: Integers) -> csr_array:
     """Rows with the same label are fully coupled.
 
     Examples
@@ -91,7 +90,7 @@ def block_degrees(labels: NDArray[np.int64]) -> csr_array:
     return csr_array((np.ones(pairs), members, starts), shape=(labels.size, labels.size))
 
 
-def equal_labels(table: Table, attributes: Sequence[str]) -> NDArray[np.int64]:
+def equal_labels(table: Table, attributes: Sequence[str]) -> Integers:
     """One number for all rows that agree in these attributes."""
     labels = np.zeros(len(table), dtype=np.int64)
     for one in attributes:
@@ -130,7 +129,7 @@ def divergence_degrees(table: Table, attributes: Sequence[str], *, threshold: fl
     logs = np.log(profile)
     own = (profile * logs).sum(axis=1)
 
-    def scores(a: slice, b: slice) -> NDArray[np.float64]:
+    def scores(a: slice, b: slice) -> Floats:
         crossed = profile[a] @ logs[b].T
         crossed += logs[a] @ profile[b].T
         crossed -= own[a][:, None]
@@ -165,7 +164,7 @@ def similarity_degrees(table: Table, attributes: Sequence[str], *, threshold: fl
     ordered = sum(isinstance(table.domains[one], IntegerDomain) and table.domains[one].size > 1 for one in attributes)
 
     # |a − b| = a + b − 2·(steps that both have reached)
-    def scores(a: slice, b: slice) -> NDArray[np.float64]:
+    def scores(a: slice, b: slice) -> Floats:
         agreed = features[a] @ features[b].T
         agreed -= sums[a][:, None]
         agreed -= sums[b][None, :]
@@ -176,7 +175,7 @@ def similarity_degrees(table: Table, attributes: Sequence[str], *, threshold: fl
     return _kept(len(table), scores, floor, degree=lambda score: (score + ordered) / many)
 
 
-def _numbers(table: Table, attributes: Sequence[str]) -> NDArray[np.float64]:
+def _numbers(table: Table, attributes: Sequence[str]) -> Floats:
     """Values of the rows: numbers as they are, categories as their codes."""
     frame = table.to_frame()
     columns = [
@@ -191,7 +190,7 @@ def _kept(
     scores: Scores,
     floor: float,
     *,
-    degree: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda score: score,
+    degree: Callable[[Floats], Floats] = lambda score: score,
     negative: bool = False,
 ) -> csr_array:
     """Degrees of all pairs with a score of at least ``floor`` (or at most −floor, where negative ones count), block by
@@ -217,9 +216,7 @@ def _kept(
     return result
 
 
-def _above(
-    block: NDArray[np.float64], floor: float, negative: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _above(block: Floats, floor: float, negative: bool) -> tuple[Integers, Integers, Floats]:
     """Places and scores of a block that reach the floor."""
     high = block >= floor
     if negative:
@@ -291,7 +288,7 @@ def _as_pairs(given: Any, n_rows: int) -> pl.DataFrame:
     return frame
 
 
-def _row_numbers(frame: pl.DataFrame, name: str, n_rows: int, complain: Complaint) -> NDArray[np.int64]:
+def _row_numbers(frame: pl.DataFrame, name: str, n_rows: int, complain: Complaint) -> Integers:
     column = frame[name]
     numbers = column.cast(pl.Int64, strict=False)
     wrong = numbers.is_null()
@@ -306,7 +303,7 @@ def _row_numbers(frame: pl.DataFrame, name: str, n_rows: int, complain: Complain
     return numbers.to_numpy()
 
 
-def _degrees(frame: pl.DataFrame, complain: Complaint) -> NDArray[np.float64]:
+def _degrees(frame: pl.DataFrame, complain: Complaint) -> Floats:
     if "degree" not in frame.columns:
         return np.ones(frame.height)
     degrees = frame["degree"].cast(pl.Float64, strict=False)
@@ -317,12 +314,7 @@ def _degrees(frame: pl.DataFrame, complain: Complaint) -> NDArray[np.float64]:
 
 
 def _assembled(
-    row: NDArray[np.int64],
-    other: NDArray[np.int64],
-    degree: NDArray[np.float64],
-    n_rows: int,
-    least: float,
-    complain: Complaint,
+    row: Integers, other: Integers, degree: Floats, n_rows: int, least: float, complain: Complaint
 ) -> csr_array:
     """Both directions of each pair and the diagonal, once each."""
     from scipy.sparse import coo_array

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.bounds import NONE, Scored, count_sums, distance_scores
 from discreet.coupled.consistency import iterative_proportional_fit
 from discreet.coupled.query_method import QuerySetting
@@ -35,9 +35,6 @@ from discreet.privacy.method import Round
 from discreet.privacy.selection import PermuteAndFlip, TopK
 
 __all__ = ["Forest", "ForestPlan", "NoisyTable", "forest_parts", "forest_rounds"]
-
-
-Floats = NDArray[np.float64]
 
 Axes = tuple[int, ...]
 
@@ -199,10 +196,7 @@ def _choose_pairs(
 
 
 def _choice(
-    setting: QuerySetting,
-    tables: Sequence[Axes],
-    expected: Sequence[NDArray[np.int64]],
-    selection: PermuteAndFlip | TopK,
+    setting: QuerySetting, tables: Sequence[Axes], expected: Sequence[Integers], selection: PermuteAndFlip | TopK
 ) -> Round:
     """Select tables of counts that are far, in L1, from what is expected of them: whole numbers, public or released."""
     cuts = np.cumsum([one.size for one in expected])[:-1]
@@ -211,14 +205,14 @@ def _choice(
         # Each row is in one count of each table.
         return count_sums(np.concatenate([_counts(table, axes) for axes in tables]), setting, levels=len(tables))
 
-    def distances(counts: NDArray[np.int64]) -> BoundedSums:
+    def distances(counts: Integers) -> BoundedSums:
         far = [int(np.abs(table - one).sum()) for table, one in zip(np.split(counts, cuts), expected, strict=True)]
         return distance_scores(far, setting)
 
     return Round(statistics, Scored(selection.loss, selection.choose, distances))
 
 
-def _counts(table: Table, axes: Axes) -> NDArray[np.int64]:
+def _counts(table: Table, axes: Axes) -> Integers:
     """Counts of some of the rows by some attributes, given by their places, flat."""
     return table.histogram([table.attributes[axis] for axis in axes]).ravel()
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.bounds import NONE, Scored, count_sums, largest_count
 from discreet.coupled.consistency import onto_simplex
 from discreet.coupled.forests import (
@@ -25,7 +25,6 @@ from discreet.privacy.mechanisms import AdditiveMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 
 __all__ = ["HistogramRelease", "ShrunkHistogram", "TreeMarginals"]
-
 
 Way = Literal["cells", "model", "look"]
 
@@ -201,9 +200,7 @@ def _rest(way: Way, budget: Budget) -> Budget:
     return budget.part(1 - LOOK) if way == "look" else budget
 
 
-def independent_model(
-    noisy: NDArray[np.int64], setting: QuerySetting, variance: float, *, law: Law
-) -> NDArray[np.float64]:
+def independent_model(noisy: Integers, setting: QuerySetting, variance: float, *, law: Law) -> Floats:
     """What noisy cells themselves expect of each cell if attributes were independent; even for one attribute.
 
     Sums over many cells are free, and where rows are many they stand out of their noise although single cells do not.

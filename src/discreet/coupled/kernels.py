@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers, Mask
+
 __all__ = [
     "bend",
     "inner",
@@ -18,7 +20,6 @@ __all__ = [
     "weighted_sums",
     "weighted_weights",
 ]
-
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -51,7 +52,7 @@ def _word(key: Any, place: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def subset_weights(base: Any, query: int, cells: int) -> NDArray[np.bool_]:
+def subset_weights(base: Any, query: int, cells: int) -> Mask:
     """Which cells one query counts."""
     inside = np.empty(cells, dtype=np.bool_)
     key = query_key(base, query)
@@ -122,7 +123,7 @@ def _weight(word: Any, grid: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def weighted_weights(base: Any, query: int, cells: int, grid: int) -> NDArray[np.int64]:
+def weighted_weights(base: Any, query: int, cells: int, grid: int) -> Integers:
     """Weights of one query, four cells a word."""
     weights = np.empty(cells, dtype=np.int64)
     key = query_key(base, query)
@@ -160,7 +161,7 @@ def weighted_sums(histogram: Any, base: Any, first: int, queries: int, grid: int
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def inner(estimate: NDArray[np.float64], weights: NDArray[np.uint16]) -> float:
+def inner(estimate: Floats, weights: NDArray[np.uint16]) -> float:
     """What a query gives on the estimate, in grid steps."""
     found = 0.0
     for cell in range(estimate.size):
@@ -170,12 +171,7 @@ def inner(estimate: NDArray[np.float64], weights: NDArray[np.uint16]) -> float:
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def bend(
-    estimate: NDArray[np.float64],
-    weights: NDArray[np.uint16],
-    step: float,
-    total: float,
-    grid: int,
-    all_or_nothing: bool,
+    estimate: Floats, weights: NDArray[np.uint16], step: float, total: float, grid: int, all_or_nothing: bool
 ) -> None:
     """Multiply each cell by exp(step × weight) and bring the sum back to ``total``, in place. Weights are in grid
     steps.
@@ -200,12 +196,12 @@ def bend(
 
 @njit(cache=True, nogil=True)
 def largest_response(
-    starts: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    degrees: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    cell_of_row: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    starts: Integers,
+    cells: Integers,
+    degrees: Floats,
+    totals: Floats,
+    cell_of_row: Integers,
+    weights: Floats,
     largest: float,
 ) -> float:
     """max over the rows that respond of Σ degree × weight, not below the largest weight itself.

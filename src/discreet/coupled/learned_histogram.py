@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.workloads.workload import GRID, Workload
 
 __all__ = ["MOST_PASSES", "LearnedHistogram", "on_grid"]
-
 
 MOST_PASSES = 1000
 
@@ -27,7 +27,7 @@ MOST_KEPT = 2**28
 """Bytes up to which the weights of past queries are kept; beyond it they are computed again."""
 
 
-def on_grid(workload: Workload, estimate: NDArray[np.float64], n_rows: int) -> NDArray[np.int64]:
+def on_grid(workload: Workload, estimate: Floats, n_rows: int) -> Integers:
     """Answers of an estimate in whole grid steps, from 0 to all rows, as true answers are."""
     return np.clip(np.rint(workload.answers(estimate) * GRID), 0, n_rows * GRID).astype(np.int64)
 
@@ -64,7 +64,7 @@ class LearnedHistogram:
     n_cells: int
     noise: float = 0.0
     passes: int = 4
-    estimate: NDArray[np.float64] = field(init=False)
+    estimate: Floats = field(init=False)
     _past: list[_Measurement] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:

@@ -15,8 +15,8 @@ from math import prod
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.consistency import fit_to_sums
 from discreet.coupled.forests import LEAST_SHARE
 from discreet.coupled.residuals import Axes
@@ -24,8 +24,6 @@ from discreet.coupled.shrinking import Law, shrink_cells, shrink_table
 from discreet.errors import UsageError
 
 __all__ = ["codes_from_tree", "consistent_tables", "tree_parts"]
-
-Floats = NDArray[np.float64]
 
 MANY_CELLS = 64
 """From so many cells on each is shrunk by what all of them are like; smaller tables are shrunk as a whole."""
@@ -125,7 +123,7 @@ def tree_parts(
 
 def codes_from_tree(
     tree: pl.DataFrame, counts: Floats, sizes: Mapping[str, int], rows: int, uniforms: Callable[[int], Floats]
-) -> dict[str, NDArray[np.int64]]:
+) -> dict[str, Integers]:
     """Codes of rows that are drawn from a released tree: a root by its counts, a child by those beside its parent's.
 
     ``uniforms`` gives this many random numbers from 0 to 1.
@@ -137,7 +135,7 @@ def codes_from_tree(
         expected.append(expected[-1] + prod(sizes[name] for name in (attribute, parent) if name is not None))
     if not fits or expected != [*starts, counts.size]:
         raise UsageError("the released tree does not fit the given domains.", remedy="Give the domains of the table.")
-    codes: dict[str, NDArray[np.int64]] = {}
+    codes: dict[str, Integers] = {}
     for (attribute, parent, _), (start, stop) in zip(tree.rows(), pairwise(expected), strict=True):
         table = counts[start:stop].reshape(-1, sizes[attribute])
         above = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
@@ -145,7 +143,7 @@ def codes_from_tree(
     return {attribute: codes[attribute] for attribute in sizes}
 
 
-def _drawn(table: Floats, above: NDArray[np.int64], uniforms: Floats) -> NDArray[np.int64]:
+def _drawn(table: Floats, above: Integers, uniforms: Floats) -> Integers:
     """A column of the table for each of the rows ``above``, with the chances that the counts of that row give."""
     running = np.cumsum(table, axis=1)
     # One line of numbers for all rows of the table: row r goes from r to r + 1.

@@ -16,8 +16,8 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.bounds import NONE, weighted_count_sums
 from discreet.coupled.marginal_tables import consistent_tables, tree_parts
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
@@ -120,7 +120,7 @@ class MeasuredMarginals(BudgetedMethod):
         basis = "weighted marginals in one round, docs/proofs/query_strategies.md, Theorem 4"
         return replace(public.plan(self.name, noise.loss, basis, expected=expected), public=(public, strategy))
 
-    def _weights(self, sets: MarginalSets, public: QuerySetting) -> NDArray[np.int64]:
+    def _weights(self, sets: MarginalSets, public: QuerySetting) -> Integers:
         budget = self._budget()
         if not self.nonnegative:
             return sets.weights(budget.norm)
@@ -148,7 +148,7 @@ class MeasuredMarginals(BudgetedMethod):
         return answer_parts(setting, _answers(setting, tables), **parts)
 
 
-def _answers(setting: QuerySetting, tables: Mapping[Axes, NDArray[np.float64]]) -> NDArray[np.float64]:
+def _answers(setting: QuerySetting, tables: Mapping[Axes, Floats]) -> Floats:
     workload = setting.workload
     if isinstance(workload, ProductWorkload):
         return workload.answers_from(lambda axes: tables[axes] if axes else np.array(setting.n_rows))
@@ -176,7 +176,7 @@ class _Strategy:
     """What is measured: each candidate with a whole weight, 0 for those that are not."""
 
     sets: MarginalSets
-    weights: NDArray[np.int64]
+    weights: Integers
 
     @property
     def chosen(self) -> list[tuple[Axes, int]]:
@@ -199,7 +199,7 @@ class _Strategy:
         counts = [table.histogram([names[axis] for axis in axes]).ravel() * weight for axes, weight in self.chosen]
         return replace(self.bounds(setting), values=np.concatenate(counts))
 
-    def tables(self, noisy: NDArray[np.int64]) -> dict[Axes, NDArray[np.float64]]:
+    def tables(self, noisy: Integers) -> dict[Axes, Floats]:
         """Noisy weighted counts as noisy counts, by set of attributes."""
         found, start = {}, 0
         for axes, weight in self.chosen:

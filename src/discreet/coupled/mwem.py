@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Integers
 from discreet.coupled.bounds import NONE, Scored, all_sums, single_sum
 from discreet.coupled.learned_histogram import MOST_PASSES, LearnedHistogram, on_grid
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
@@ -30,7 +30,6 @@ from discreet.privacy.method import Plan, Round, Rounds
 from discreet.privacy.selection import ExponentialMechanism
 
 __all__ = ["MWEM"]
-
 
 MOST_ROUNDS = 10_000
 
@@ -123,7 +122,7 @@ class MWEM(BudgetedMethod):
         balance = (setting.n_rows * math.sqrt(math.log(cells)) * epsilon / (20 * math.log(queries))) ** (2 / 3)
         return max(1, min(round(balance), len(setting.workload), MOST_ROUNDS))
 
-    def _prepare(self, data: Table, plan: Plan) -> NDArray[np.int64]:
+    def _prepare(self, data: Table, plan: Plan) -> Integers:
         """The true answers of some of the rows, in grid steps."""
         return plan.public.workload.true_answers(data)
 
@@ -139,7 +138,7 @@ class MWEM(BudgetedMethod):
         for _ in range(rounds):
             estimates = on_grid(workload, learned.estimate, setting.n_rows)[left]
 
-            def errors(truth: NDArray[np.int64], left: Any = left, estimates: Any = estimates) -> BoundedSums:
+            def errors(truth: Integers, left: Any = left, estimates: Any = estimates) -> BoundedSums:
                 return single_sum(np.abs(truth[left] - estimates), setting)
 
             worst = Scored(picking.loss, picking.choose, errors)

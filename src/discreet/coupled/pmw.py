@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats, Integers, Mask
 from discreet.coupled.bounds import NONE, single_sum
 from discreet.coupled.learned_histogram import MOST_PASSES, LearnedHistogram, on_grid
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
@@ -40,7 +40,6 @@ __all__ = [
     "PMWPlan",
     "PMWRun",
 ]
-
 
 PASSES = 4
 
@@ -240,21 +239,17 @@ class PMWRun:
     """
 
     def __init__(
-        self,
-        plan: PMWPlan,
-        setting: QuerySetting,
-        passes: int,
-        truth: Callable[[Workload], NDArray[np.int64]],
+        self, plan: PMWPlan, setting: QuerySetting, passes: int, truth: Callable[[Workload], Integers]
     ) -> None:
         noise = plan.answers.standard_deviation(single_sum(NONE, setting))
         self.learned = LearnedHistogram(setting.n_rows, setting.workload.n_cells, noise=noise, passes=passes)
         self.updates_left = plan.updates
         self._plan, self._setting = plan, setting
-        self._truth: Callable[[Workload], NDArray[np.int64]] | None = truth
+        self._truth: Callable[[Workload], Integers] | None = truth
         self._stream = self._new_stream()
         self._block = LEAST_BLOCK
 
-    def answer(self, workload: Workload) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def answer(self, workload: Workload) -> tuple[Floats, Mask]:
         """Answers in records, in the order of the queries, and which of them were measured."""
         answers = np.empty(len(workload), dtype=np.int64)
         measured = np.zeros(len(workload), dtype=bool)
@@ -273,7 +268,7 @@ class PMWRun:
         """Drop the data: from now on answers come from the estimate."""
         self._truth = None
 
-    def _answer_block(self, block: Workload, answers: NDArray[np.int64], measured: NDArray[np.bool_]) -> None:
+    def _answer_block(self, block: Workload, answers: Integers, measured: Mask) -> None:
         """Fill in the answers of a block: from the estimate up to the first test that passes, and on from there."""
         truth = None if self._truth is None else self._truth(block)
         answers[:] = self._estimates(block)
@@ -302,7 +297,7 @@ class PMWRun:
         elif not self._stream.passes_left:
             self._stream = self._new_stream()
 
-    def _estimates(self, block: Workload) -> NDArray[np.int64]:
+    def _estimates(self, block: Workload) -> Integers:
         """What the estimate gives, on the grid: tests compare whole numbers, and these are what is released."""
         return on_grid(block, self.learned.estimate, self._setting.n_rows)
 

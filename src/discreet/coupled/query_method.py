@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.coupled.workloads.workload import Workload
 from discreet.data.tables import Table
 from discreet.errors import PrivacyError, UsageError
@@ -197,10 +197,10 @@ class BudgetedMethod(QueryMethod):
 
 def answer_parts(
     setting: QuerySetting,
-    answers: NDArray[np.float64] | None = None,
+    answers: Floats | None = None,
     *,
     source: str | Sequence[str] = "estimate",
-    histogram: NDArray[np.float64] | None = None,
+    histogram: Floats | None = None,
     **parts: Any,
 ) -> Parts:
     """The parts of a release of answers.

@@ -23,9 +23,9 @@ from math import prod
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.workloads.product import ProductWorkload
 from discreet.coupled.workloads.workload import Workload
 
@@ -33,8 +33,6 @@ __all__ = ["Axes", "MarginalSets", "asked_sets", "least_squares", "subsets"]
 
 Axes = tuple[int, ...]
 """Places of attributes, rising."""
-
-Floats = NDArray[np.float64]
 
 MOST_WHOLE = 2**20
 """Cells of all attributes together up to which their histogram is a candidate."""
@@ -179,7 +177,7 @@ class MarginalSets:
         # The transpose has 1/cells of A at (A, B); the other 1/cells is the mean over the cells.
         return (np.asarray(self._covers.T @ each) / self.cells)[: len(self.sets)]
 
-    def weights(self, norm: Literal[1, 2], known: Floats | None = None) -> NDArray[np.int64]:
+    def weights(self, norm: Literal[1, 2], known: Floats | None = None) -> Integers:
         """Whole weights for which the queries have the least expected squared error, of noise for this norm.
 
         The sum of the weights (or of their squares) sets the scale of the noise. Weights are scaled by what they
@@ -219,7 +217,7 @@ class MarginalSets:
 
 
 def least_squares(
-    marginals: MarginalSets, weights: NDArray[np.int64], noisy: Mapping[Axes, Floats], total: float
+    marginals: MarginalSets, weights: Integers, noisy: Mapping[Axes, Floats], total: float
 ) -> dict[Axes, Floats]:
     """The marginals of every set, consistent with each other and with the total: least squares over all noisy ones.
 

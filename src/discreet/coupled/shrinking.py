@@ -20,8 +20,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, Floats, Integers
 from discreet.coupled.consistency import onto_simplex
 from discreet.privacy.budget import Budget
 
@@ -36,9 +36,6 @@ __all__ = [
     "shrink_cells",
     "shrink_table",
 ]
-
-
-Floats = NDArray[np.float64]
 
 # Relative variance of the square of one noise variable: E[z⁴]/E[z²]² − 1.
 _SPREAD: dict[Law, float] = {"laplace": 5.0, "gaussian": 2.0}
@@ -77,7 +74,7 @@ SURPRISE = 0.02
 
 
 def kept_share(
-    mean_square: Floats | float, variance: float, pooled: NDArray[np.floating] | float, *, law: Law, caution: float
+    mean_square: Floats | float, variance: float, pooled: AnyFloats | float, *, law: Law, caution: float
 ) -> Floats:
     """How much of the difference between noisy counts and a model to keep: 1 − (variance of the noise)/(mean square).
 
@@ -104,9 +101,7 @@ def shrink_table(noisy: Floats, center: Floats, variance: float, total: float, *
     return onto_simplex(center + float(share) * difference, total)
 
 
-def shrink_cells(
-    noisy: NDArray[np.int64] | Floats, model: Floats, variance: float, total: float, *, law: Law
-) -> Floats:
+def shrink_cells(noisy: Integers | Floats, model: Floats, variance: float, total: float, *, law: Law) -> Floats:
     """Noisy counts of all cells, each moved to a model as far as cells of which it expects about as much suggest.
 
     Where the model is right, noisy counts differ from it by noise alone, and the model is kept. Where it is far off, or

@@ -17,9 +17,9 @@ from functools import cached_property, reduce
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.bounds import NONE, answer_sums, count_sums
 from discreet.coupled.consistency import onto_simplex
 from discreet.coupled.query_method import BudgetedMethod, QuerySetting, answer_parts
@@ -33,10 +33,7 @@ from discreet.privacy.method import Plan, Round, Rounds
 
 __all__ = ["AxisStrategy", "FixedStrategy", "Strategy", "product_error", "sampled_error", "tree_bounds"]
 
-
 Strategy = Literal["best", "cells", "tree", "queries"]
-
-Floats = NDArray[np.float64]
 
 BRANCHINGS = (2, 4, 8, 16)
 """Trees that are tried."""
@@ -168,7 +165,7 @@ class Candidate:
             return "the answers"
         return ", ".join(f"{name}: {axis}" for name, axis in zip(self.attributes, self.axes, strict=True))
 
-    def measured(self, table: Table) -> NDArray[np.int64]:
+    def measured(self, table: Table) -> Integers:
         """The counts of some of the rows."""
         if self.axes is None:
             return self.workload.true_answers(table)
@@ -217,7 +214,7 @@ def _candidates(setting: QuerySetting, noise: AdditiveMechanism) -> list[Candida
     return found
 
 
-def _with_total(estimate: NDArray[np.float64], axes: tuple[AxisStrategy, ...], total: int) -> NDArray[np.float64]:
+def _with_total(estimate: Floats, axes: tuple[AxisStrategy, ...], total: int) -> Floats:
     """The least squares estimate among those that add up to the public number of rows."""
     direction = reduce(np.multiply.outer, [axis.solve(np.ones(axis.size), 0) for axis in axes])
     return estimate + direction * ((total - float(estimate.sum())) / float(direction.sum()))
@@ -269,7 +266,7 @@ class AxisStrategy:
     def n_counts(self) -> int:
         return sum(-(-self.size // width) for width in self.widths)
 
-    def counts(self, values: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    def counts(self, values: Integers, axis: int) -> Integers:
         """A applied along an axis: exact sums, the narrowest ranges first."""
         return np.concatenate([np.add.reduceat(values, self._starts(width), axis=axis) for width in self.widths], axis)
 
@@ -295,10 +292,10 @@ class AxisStrategy:
             ones = ones / np.repeat(growth, lengths)
         return solved
 
-    def _starts(self, width: int) -> NDArray[np.int64]:
+    def _starts(self, width: int) -> Integers:
         return np.arange(0, self.size, width)
 
-    def _lengths(self, width: int) -> NDArray[np.int64]:
+    def _lengths(self, width: int) -> Integers:
         return np.diff(np.append(self._starts(width), self.size))
 
 

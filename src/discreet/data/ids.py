@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Codes, Integers
 from discreet.errors import DataError, Remedy
 
 __all__ = ["Codes", "IdMap", "as_id_series", "code_order", "compact", "group_order", "stable_text", "taken"]
 
-Codes = NDArray[np.int32]
 _Key = tuple[type, str, Hashable]
 
 MOST_IDS = 2**31 - 1
@@ -138,11 +138,11 @@ class IdMap:
             begin += part.size
         return codes
 
-    def decode(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> list[Any]:
+    def decode(self, codes: Sequence[int] | AnyIntegers) -> list[Any]:
         """Ids of many codes, as Python values."""
         return self.take(codes).to_list()
 
-    def take(self, codes: Sequence[int] | NDArray[np.integer[Any]]) -> pl.Series:
+    def take(self, codes: Sequence[int] | AnyIntegers) -> pl.Series:
         """Ids of many codes, as a series."""
         index = np.asarray(codes, dtype=np.int64)
         if self.series.dtype == pl.Object:
@@ -233,7 +233,7 @@ def _distinct_integers(series: pl.Series) -> pl.Series:
     return pl.Series(np.flatnonzero(seen) + low, dtype=pl.Int64)
 
 
-def _pieces(series: pl.Series) -> Iterator[NDArray[np.int64]]:
+def _pieces(series: pl.Series) -> Iterator[Integers]:
     """The values in order, in pieces that fit into the cache and are not copied."""
     for chunk in series.get_chunks():
         values = chunk.to_numpy()
@@ -332,7 +332,7 @@ def compact(ids: IdMap, codes: Codes) -> tuple[IdMap, Codes]:
     return IdMap(ids.take(np.flatnonzero(seen)), what=ids.what), renumbered[codes]
 
 
-def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def group_order(codes: Codes, n_groups: int) -> tuple[Codes, Integers]:
     """Stable order that brings equal codes together, and where each group begins.
 
     A counting sort: O(n), an order of magnitude faster than ``argsort`` on tens of millions of codes.
@@ -353,7 +353,7 @@ def group_order(codes: Codes, n_groups: int) -> tuple[NDArray[np.int32], NDArray
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
 
 
-def code_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[np.int32]:
+def code_order(columns: Sequence[tuple[Codes, int]]) -> Codes:
     """Stable order of records by several columns of codes, each with its number of codes; the first counts most.
 
     Examples
@@ -361,7 +361,7 @@ def code_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[np.int32]:
     >>> code_order([(np.array([1, 0, 1], dtype=np.int32), 2), (np.array([1, 0, 0], dtype=np.int32), 2)])
     array([1, 2, 0], dtype=int32)
     """
-    order: NDArray[np.int32] | None = None
+    order: Codes | None = None
     for codes, number in reversed(columns):
         by_column = group_order(codes if order is None else taken(codes, order), number)[0]
         order = by_column if order is None else taken(order, by_column)
@@ -369,6 +369,6 @@ def code_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[np.int32]:
     return order
 
 
-def taken(column: NDArray[Any], order: NDArray[np.int32]) -> NDArray[Any]:
+def taken(column: NDArray[Any], order: Codes) -> NDArray[Any]:
     """The column in another order. polars does it with all cores, numpy with one."""
     return pl.Series(column).gather(pl.Series(order)).to_numpy()

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import as_numbers, check_lengths
@@ -59,7 +60,7 @@ def gini(counts: Any) -> float:
     return max(0.0, float(weights @ amounts / (n * amounts.sum())))
 
 
-def popularity_percentiles(popularity: Any) -> NDArray[np.float64]:
+def popularity_percentiles(popularity: Any) -> Floats:
     """The percentile of each item among the items with any popularity: 1 for the most popular, 0 for an unused one.
 
     Items of equal popularity share the mean of their ranks; ranks are divided by the number of items with any.
@@ -117,7 +118,7 @@ def evaluate_catalog(recommended: Any, *, trained_on: Any, k: int | Sequence[int
         )
     percentiles = popularity_percentiles(popularity)
     values: dict[str, float] = {}
-    columns: dict[str, NDArray[np.float64]] = {}
+    columns: dict[str, Floats] = {}
     for depth in depths:
         counts = _times_shown(lists, depth, popularity.size)
         values[f"catalog_coverage@{depth}"] = catalog_coverage(counts)
@@ -134,14 +135,14 @@ def evaluate_catalog(recommended: Any, *, trained_on: Any, k: int | Sequence[int
     )
 
 
-def _times_shown(lists: RankedLists, depth: int, n_items: int) -> NDArray[np.int64]:
+def _times_shown(lists: RankedLists, depth: int, n_items: int) -> Integers:
     shown = lists.place <= depth
     if not shown.any():
         raise EvaluationError(f"nothing is recommended in the first {depth} places.", remedy="Give longer lists.")
     return np.bincount(lists.item[shown], minlength=n_items)
 
 
-def _list_means(lists: RankedLists, worth: NDArray[Any], depth: int) -> NDArray[np.float64]:
+def _list_means(lists: RankedLists, worth: NDArray[Any], depth: int) -> Floats:
     """Mean worth of each user's first items; NaN for an empty list."""
     shown = lists.place <= depth
     total = np.bincount(lists.user[shown], weights=worth[lists.item[shown]], minlength=lists.n_users)
@@ -151,7 +152,7 @@ def _list_means(lists: RankedLists, worth: NDArray[Any], depth: int) -> NDArray[
     return means
 
 
-def _amounts(counts: Any) -> NDArray[np.float64]:
+def _amounts(counts: Any) -> Floats:
     amounts = as_numbers(counts, what="counts")
     if amounts.ndim != 1 or amounts.min() < 0:
         raise EvaluationError(

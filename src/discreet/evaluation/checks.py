@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.errors import EvaluationError
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 Missing = Literal["error", "skip"]
 
 
-def as_numbers(values: Any, *, what: str, allow_nan: bool = False) -> NDArray[np.float64]:
+def as_numbers(values: Any, *, what: str, allow_nan: bool = False) -> Floats:
     """A non-empty array of finite numbers (NaN only where it means "no answer")."""
     try:
         numbers = np.asarray(values, dtype=np.float64)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import as_numbers, check_k, check_lengths, check_same_shape
 from discreet.evaluation.scores import Scores
@@ -133,26 +133,26 @@ def evaluate_counts(
     )
 
 
-def _pair(released: Any, original: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pair(released: Any, original: Any) -> tuple[Floats, Floats]:
     noisy = as_numbers(released, what="released counts")
     true = as_numbers(original, what="original counts")
     check_same_shape(noisy, true, what=("released counts", "original counts"))
     return noisy, true
 
 
-def _distribution(counts: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+def _distribution(counts: Floats, floor: float) -> Floats:
     if not 0 < floor < np.inf:
         raise EvaluationError(f"floor must be a positive number, got {floor!r}.")
     positive = np.where(counts > 0, counts, floor)
     return positive / positive.sum()
 
 
-def _divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _divergence(first: Floats, second: Floats) -> float:
     # Rounding can make the divergence of equal distributions slightly negative.
     return max(0.0, float((first * np.log(first / second)).sum()))
 
 
-def _share_in_top(counts: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _share_in_top(counts: Floats, k: int) -> Floats:
     """Probability of each count to be among the k largest of its row when ties are broken at random."""
     last = -np.partition(-counts, k - 1, axis=1)[:, k - 1 : k]
     above, level = counts > last, counts == last

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.data import IdMap
 from discreet.data.frames import as_frame
 from discreet.data.ids import as_id_series
@@ -38,19 +39,19 @@ class RankedLists:
         Number of users of the table that are not evaluated.
     """
 
-    user: NDArray[np.int64]
-    item: NDArray[np.int64]
-    place: NDArray[np.int64]
+    user: Integers
+    item: Integers
+    place: Integers
     n_users: int
     users: IdMap | None = None
     items: IdMap | None = None
     n_unknown_users: int = 0
 
-    def lengths(self, k: int | None = None) -> NDArray[np.int64]:
+    def lengths(self, k: int | None = None) -> Integers:
         """Number of items in the first ``k`` places of each user."""
         return np.bincount(self.user if k is None else self.user[self.place <= k], minlength=self.n_users)
 
-    def user_ids(self, codes: NDArray[np.int64]) -> pl.Series:
+    def user_ids(self, codes: Integers) -> pl.Series:
         """Ids of users; row numbers where there are no ids."""
         return pl.Series(codes) if self.users is None else self.users.take(codes)
 
@@ -124,7 +125,7 @@ def _of_codes(matrix: NDArray[Any], most: int, n_items: int, users: IdMap | None
     return RankedLists(user, matrix[filled].astype(np.int64), column + 1, matrix.shape[0], users, items)
 
 
-def encode(frame: pl.DataFrame, column: str, ids: IdMap) -> NDArray[np.int64]:
+def encode(frame: pl.DataFrame, column: str, ids: IdMap) -> Integers:
     """Codes of a column of ids, −1 for unknown ones; ids of another type are an error, not unknown."""
     if column not in frame.columns:
         raise EvaluationError(
@@ -146,7 +147,7 @@ def _kind(series: pl.Series) -> str:
     return "numbers" if series.dtype.is_integer() else "text"
 
 
-def _ranks(frame: pl.DataFrame) -> NDArray[np.int64]:
+def _ranks(frame: pl.DataFrame) -> Integers:
     if "rank" not in frame.columns:
         raise EvaluationError(
             "the table of recommendations has no column 'rank'.", remedy="Number each user's items from 1."
@@ -182,7 +183,7 @@ def _refuse_repeats(lists: RankedLists, n_items: int) -> None:
         )
 
 
-def _first_repeat(user: NDArray[np.int64], other: NDArray[np.int64], n_others: int) -> tuple[int, int] | None:
+def _first_repeat(user: Integers, other: Integers, n_others: int) -> tuple[int, int] | None:
     keys = user * n_others + other
     if np.all(keys[1:] > keys[:-1]):
         return None  # tables are mostly sorted, and sorting takes time

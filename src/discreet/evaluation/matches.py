@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats, Integers
 from discreet.data import Interactions
 from discreet.errors import EvaluationError
 from discreet.evaluation.lists import ranked_lists
@@ -33,18 +33,18 @@ class RankedItems:
         Gain of the item.
     """
 
-    user: NDArray[np.int64]
-    place: NDArray[np.int64]
-    gain: NDArray[np.float64]
+    user: Integers
+    place: Integers
+    gain: Floats
     n_users: int
 
-    def total(self, worth: NDArray[np.float64], *, k: int) -> NDArray[np.float64]:
+    def total(self, worth: Floats, *, k: int) -> Floats:
         """Sum of ``worth`` over the first ``k`` places of each user."""
         near = self.place <= k
         # bincount of an empty array returns integers, whatever the weights.
         return np.bincount(self.user[near], weights=worth[near], minlength=self.n_users).astype(np.float64)
 
-    def number(self) -> NDArray[np.int64]:
+    def number(self) -> Integers:
         """The number of each item among the items of its user: 1 for the first, 2 for the second …"""
         return _numbered(self.user)
 
@@ -75,8 +75,8 @@ class Matches:
     """
 
     users: pl.Series
-    n_relevant: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    n_relevant: Integers
+    lengths: Integers
     hits: RankedItems
     ideal: RankedItems
     depth: int | None
@@ -163,12 +163,12 @@ def match(
     )
 
 
-def _items(rows: pl.DataFrame, row_of: NDArray[np.int64], n_users: int) -> RankedItems:
+def _items(rows: pl.DataFrame, row_of: Integers, n_users: int) -> RankedItems:
     user, place, gain = (rows[name].to_numpy() for name in ("user", "place", "gain"))
     return RankedItems(row_of[user], place, gain, n_users)
 
 
-def _numbered(user: NDArray[np.int64]) -> NDArray[np.int64]:
+def _numbered(user: Integers) -> Integers:
     """The number of each row among the rows of its user, from 1; users are sorted."""
     return np.arange(user.size) - np.searchsorted(user, user) + 1
 
@@ -199,7 +199,7 @@ def _relevant(held_out: Any, *, gains: Gains, relevant_from: float | None) -> tu
     return matrix.shape, pl.DataFrame({"user": user, "item": item, "gain": _graded(value, gains)})
 
 
-def _graded(value: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
+def _graded(value: Floats, gains: Gains) -> Floats:
     if gains == "binary":
         return np.ones(value.size)
     with np.errstate(over="ignore"):

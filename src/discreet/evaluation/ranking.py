@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import check_k, check_lengths
 from discreet.evaluation.matches import Gains, Matches, RankedItems, match
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def precision_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def precision_at_k(matches: Matches, *, k: int) -> Floats:
     """Share of the first ``k`` places that hold a relevant item: hits / k.
 
     The denominator is k also for a shorter list: an empty place is a miss.
@@ -47,7 +47,7 @@ def precision_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     return _hit_count(matches, k) / k
 
 
-def recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def recall_at_k(matches: Matches, *, k: int) -> Floats:
     """Share of **all** relevant items that are among the first ``k``: hits / relevant.
 
     With more than k relevant items even a perfect list stays below 1; see :func:`truncated_recall_at_k`.
@@ -62,7 +62,7 @@ def recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     return _hit_count(matches, k) / matches.n_relevant
 
 
-def truncated_recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def truncated_recall_at_k(matches: Matches, *, k: int) -> Floats:
     """Hits / min(k, relevant), which can always reach 1. The Recall@k of Liang et al. (2018).
 
     References
@@ -72,7 +72,7 @@ def truncated_recall_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     return _hit_count(matches, k) / np.minimum(k, matches.n_relevant)
 
 
-def ndcg_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def ndcg_at_k(matches: Matches, *, k: int) -> Floats:
     r"""Discounted cumulative gain of the first ``k`` places over that of the best possible list.
 
     .. math:: \mathrm{DCG}@k = \sum_{i=1}^{k} \frac{\mathrm{gain}_i}{\log_2(i + 1)}
@@ -96,7 +96,7 @@ def ndcg_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     return _discounted(matches.hits, k) / _discounted(matches.ideal, k)
 
 
-def average_precision_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def average_precision_at_k(matches: Matches, *, k: int) -> Floats:
     r"""Precision at each hit among the first ``k``, summed, over min(k, relevant). Its mean over users is MAP@k.
 
     .. math:: \mathrm{AP}@k = \frac{1}{\min(k, |R|)} \sum_{i \le k,\ i \text{ a hit}} \mathrm{precision}@i
@@ -115,19 +115,19 @@ def average_precision_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
     return matches.hits.total(precision_there, k=k) / np.minimum(k, matches.n_relevant)
 
 
-def reciprocal_rank_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def reciprocal_rank_at_k(matches: Matches, *, k: int) -> Floats:
     """1 / place of the first hit among the first ``k``, 0 where there is none. Its mean over users is MRR@k."""
     _check(matches, k)
     is_first = matches.hits.number() == 1
     return matches.hits.total(is_first / matches.hits.place, k=k)
 
 
-def hit_at_k(matches: Matches, *, k: int) -> NDArray[np.float64]:
+def hit_at_k(matches: Matches, *, k: int) -> Floats:
     """1 where any of the first ``k`` is relevant, 0 elsewhere. Its mean over users is the hit rate."""
     return (_hit_count(matches, k) > 0).astype(np.float64)
 
 
-RANKING_METRICS: Mapping[str, Callable[..., NDArray[np.float64]]] = MappingProxyType(
+RANKING_METRICS: Mapping[str, Callable[..., Floats]] = MappingProxyType(
     {
         "precision": precision_at_k,
         "recall": recall_at_k,
@@ -202,10 +202,10 @@ def _check(matches: Matches, k: int) -> None:
         )
 
 
-def _hit_count(matches: Matches, k: int) -> NDArray[np.float64]:
+def _hit_count(matches: Matches, k: int) -> Floats:
     _check(matches, k)
     return matches.hits.total(np.ones(matches.hits.user.size), k=k)
 
 
-def _discounted(places: RankedItems, k: int) -> NDArray[np.float64]:
+def _discounted(places: RankedItems, k: int) -> Floats:
     return places.total(places.gain / np.log2(places.place + 1), k=k)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Codes, Floats, Mask
 from discreet.data import Interactions
 from discreet.data.frames import as_frame
 from discreet.errors import EvaluationError
@@ -79,7 +79,7 @@ def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing
     )
 
 
-def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[Floats, Mask]:
     """Errors of the answered predictions, and which were answered."""
     require_choice(missing, "missing", ("error", "skip"), error=EvaluationError)
     predictions = as_numbers(predicted, what="predictions", allow_nan=True)
@@ -97,9 +97,7 @@ def _errors(predicted: Any, actual: Any, missing: Missing) -> tuple[NDArray[np.f
     return (predictions - ratings)[answered], answered
 
 
-def _user_means(
-    errors: NDArray[np.float64], user: NDArray[np.int32], n_users: int, *, power: int
-) -> NDArray[np.float64]:
+def _user_means(errors: Floats, user: Codes, n_users: int, *, power: int) -> Floats:
     """Each user's power mean of the absolute errors; NaN for users without any."""
     number = np.bincount(user, minlength=n_users)
     total = np.bincount(user, weights=np.abs(errors) ** power, minlength=n_users)
@@ -108,7 +106,7 @@ def _user_means(
     return mean if power == 1 else mean ** (1 / power)
 
 
-def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArray[np.float64], int]:
+def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[Floats, int]:
     """A prediction for each held-out record, NaN where the table has none; and how many rows were for other pairs."""
     frame = as_frame(predicted, ["user_id", "item_id", "score"], ids=("user_id", "item_id"))
     user = encode(frame, "user_id", held_out.users)
@@ -129,7 +127,7 @@ def _aligned_predictions(predicted: Any, held_out: Interactions) -> tuple[NDArra
     ).height
 
 
-def _scores(frame: pl.DataFrame) -> NDArray[np.float64]:
+def _scores(frame: pl.DataFrame) -> Floats:
     if "score" not in frame.columns:
         raise EvaluationError("the table of predictions has no column 'score'.", remedy="Name the predictions 'score'.")
     column = frame["score"]

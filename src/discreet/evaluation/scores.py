@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.errors import EvaluationError
 
 __all__ = ["Scores"]
@@ -53,7 +52,7 @@ class Scores:
         self._check(metric, list(self.values))
         return self.values[metric]
 
-    def of_users(self, metric: str) -> NDArray[np.float64]:
+    def of_users(self, metric: str) -> Floats:
         """The values of one metric, in the order of ``per_user``; NaN where it is not defined."""
         if self.per_user is None:
             raise EvaluationError("this evaluation has no values of single users.")

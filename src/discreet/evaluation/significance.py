@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats
 from discreet.errors import EvaluationError
 from discreet.evaluation.checks import as_numbers, check_confidence, check_number, check_same_shape
 from discreet.evaluation.scores import Scores
@@ -256,7 +256,7 @@ def compare(
     return run(first[both], against=second[both], confidence=confidence)
 
 
-def _differences(ours: Any, against: Any) -> NDArray[np.float64]:
+def _differences(ours: Any, against: Any) -> Floats:
     first, second = as_numbers(ours, what="values"), as_numbers(against, what="values to compare with")
     check_same_shape(first, second, what=("values", "values to compare with"))
     if first.ndim != 1 or first.size < 2:
@@ -271,7 +271,7 @@ def _differences(ours: Any, against: Any) -> NDArray[np.float64]:
 # value.
 
 
-def hodges_lehmann(differences: NDArray[np.float64], *, confidence: float) -> tuple[float, float, float]:
+def hodges_lehmann(differences: Floats, *, confidence: float) -> tuple[float, float, float]:
     """Median of the Walsh averages, and the interval between two of them that belongs to the signed-rank test.
 
     Examples
@@ -286,7 +286,7 @@ def hodges_lehmann(differences: NDArray[np.float64], *, confidence: float) -> tu
     return middle, walsh_average(ordered, outer), walsh_average(ordered, number + 1 - outer)
 
 
-def walsh_average(ordered: NDArray[np.float64], rank: int) -> float:
+def walsh_average(ordered: Floats, rank: int) -> float:
     """The Walsh average of the given rank (from 1) of differences in rising order.
 
     Examples
@@ -306,13 +306,13 @@ def walsh_average(ordered: NDArray[np.float64], rank: int) -> float:
     return _next_above(ordered, low)
 
 
-def _number_up_to(ordered: NDArray[np.float64], bound: float) -> int:
+def _number_up_to(ordered: Floats, bound: float) -> int:
     """How many Walsh averages are at most ``bound``."""
     partners = np.searchsorted(ordered, 2 * bound - ordered, side="right")
     return int(np.maximum(partners - np.arange(ordered.size), 0).sum())
 
 
-def _next_above(ordered: NDArray[np.float64], bound: float) -> float:
+def _next_above(ordered: Floats, bound: float) -> float:
     """The smallest Walsh average above ``bound``, exactly."""
     first = np.arange(ordered.size)
     partner = np.maximum(np.searchsorted(ordered, 2 * bound - ordered, side="right"), first)
@@ -336,7 +336,7 @@ def _rank_of_the_end(n: int, confidence: float) -> int:
     return max(1, int(np.floor(mean - norm.ppf(1 - tail) * spread)))
 
 
-def _signed_rank_law(n: int) -> NDArray[np.float64]:
+def _signed_rank_law(n: int) -> Floats:
     """P(W = w), w = 0 … n(n + 1)/2: W is the sum of a random subset of 1 … n."""
     law = np.zeros(n * (n + 1) // 2 + 1)
     law[0] = 1.0

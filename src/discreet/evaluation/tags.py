@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Floats
 from discreet.data.interactions import Interactions
 from discreet.data.splits import choose_users, seeded
 from discreet.data.tags import TagAssignments
@@ -25,8 +25,6 @@ from discreet.privacy.release import Release
 __all__ = [
     "PostQuestions", "evaluate_tags", "js_divergence", "leave_one_post_out", "release_semantic_loss", "semantic_loss",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 METRICS = ("recall", "precision")
 PAIRS_AT_ONCE = 2_000_000
@@ -318,7 +316,7 @@ def _scores(data: TagAssignments, lost: Floats) -> Scores:
     )
 
 
-def _distances(table: Floats, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
+def _distances(table: Floats, first: AnyIntegers, second: AnyIntegers) -> Floats:
     """Divergence of pairs of tags; each distinct pair is computed once."""
     keys, place = np.unique(first.astype(np.int64) * table.shape[0] + second, return_inverse=True)
     one, other = np.divmod(keys, table.shape[0])
@@ -330,7 +328,7 @@ def _distances(table: Floats, first: NDArray[np.integer], second: NDArray[np.int
     return np.concatenate([np.empty(0), *parts])[place]
 
 
-def _all_distances(table: Floats, before: NDArray[np.integer], after: NDArray[np.integer]) -> Floats:
+def _all_distances(table: Floats, before: AnyIntegers, after: AnyIntegers) -> Floats:
     """Divergence of each of some tags to each of others."""
     pairs = _distances(table, np.repeat(before, after.size), np.tile(after, before.size))
     return pairs.reshape(before.size, after.size)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.splitmix import GOLDEN, splitmix
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import all_scores, ridge_rows
@@ -104,14 +104,12 @@ class ALS(RankingReference):
             items = ridge_rows(*sides[1], people, gram, penalty, items, STEPS)
         self.item_factors_ = items
 
-    def _whole(
-        self, factors: NDArray[np.float64], counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _whole(self, factors: Floats, counts: Integers) -> tuple[Floats, Floats]:
         """What everything on the other side contributes to each row, and how much each row is regularized."""
         gram = self.unobserved_weight * (factors.T @ factors)
         return gram, self.regularization * (counts + self.unobserved_weight * factors.shape[0])
 
-    def _people(self, rows: csr_array) -> NDArray[np.float64]:
+    def _people(self, rows: csr_array) -> Floats:
         """The factors of each person, from that person's own history."""
         liked = liked_rows(rows, self.threshold_)
         starts = liked.indptr.astype(np.int64)
@@ -120,17 +118,17 @@ class ALS(RankingReference):
         columns = liked.indices.astype(np.int32)
         return ridge_rows(starts, columns, self.item_factors_, gram, penalty, nothing, 2 * self.factors)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         return self._score_among(rows, np.arange(len(self.items_)))
 
-    def _score_among(self, rows: csr_array, items: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _score_among(self, rows: csr_array, items: Integers) -> Floats:
         return all_scores(self._people(rows), np.ascontiguousarray(self.item_factors_[items].T))
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         return cosines(self.item_factors_, items)
 
 
-def cosines(factors: NDArray[np.float64], items: NDArray[np.int32]) -> NDArray[np.float64]:
+def cosines(factors: Floats, items: Codes) -> Floats:
     """Positive cosines between these items and all; −inf where there is none."""
     norms = np.linalg.norm(factors, axis=1)
     unit = factors / np.where(norms > 0, norms, 1)[:, None]
@@ -138,7 +136,7 @@ def cosines(factors: NDArray[np.float64], items: NDArray[np.int32]) -> NDArray[n
     return np.where(likeness > 0, likeness, -np.inf)
 
 
-def fixed_normals(rows: int, width: int) -> NDArray[np.float64]:
+def fixed_normals(rows: int, width: int) -> Floats:
     """Numbers that look independent and normal and are always the same: where a search may begin.
 
     Quantiles of the finalizer of splitmix64, applied to the places of the matrix.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.als import cosines, fixed_normals
@@ -205,7 +205,7 @@ class DPALS(ReleasedModel):
         shared = lru_cache(maxsize=None)(lambda liked: head_shares(liked, chosen.head, chosen.weights, self.cap))
         for _ in range(self.rounds):
 
-            def normal_equations(liked: Interactions, factors: NDArray[np.float64] = factors) -> tuple[Any, Any, Any]:
+            def normal_equations(liked: Interactions, factors: Floats = factors) -> tuple[Any, Any, Any]:
                 shares, everything = shared(liked)
                 people = self._people(everything.starts, everything.items, factors)
                 rows = whole_rows(people, self.clip, ROW_SIDE)
@@ -219,7 +219,7 @@ class DPALS(ReleasedModel):
             "items": pl.DataFrame({"item_id": items}),
         }
 
-    def _solved(self, plan: FactorPlan, left: Any, right: Any, whole: Any) -> NDArray[np.float64]:
+    def _solved(self, plan: FactorPlan, left: Any, right: Any, whole: Any) -> Floats:
         """The solutions of the released normal equations."""
         bounds = self._bounds
         a, k = _without_negative(np.stack(left)), _without_negative(whole[0])
@@ -238,9 +238,7 @@ class DPALS(ReleasedModel):
         self.head_ = release.array("head").astype(np.int32)
         self.item_factors_ = np.ascontiguousarray(release.array("factors"))
 
-    def _people(
-        self, starts: NDArray[np.int64], items: NDArray[np.int64], factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _people(self, starts: Integers, items: Integers, factors: Floats) -> Floats:
         """Factors of people, each from that person's own liked items and from the public factors of items."""
         n_items, width = factors.shape
         whole = factors.T @ factors
@@ -251,7 +249,7 @@ class DPALS(ReleasedModel):
         gram = self.unobserved_weight * whole
         return ridge_rows(starts, items.astype(np.int32), factors, gram, penalty, nothing, 2 * width)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         liked = liked_rows(rows, self.threshold_)[:, self.head_]
         people = self._people(liked.indptr.astype(np.int64), liked.indices.astype(np.int64), self.item_factors_)
         tastes = all_scores(people, np.ascontiguousarray(self.item_factors_.T))
@@ -262,7 +260,7 @@ class DPALS(ReleasedModel):
         scores[np.ix_(known, self.head_)] = tastes[known]
         return scores
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         place = np.full(len(self.items_), -1, dtype=np.int32)
         place[self.head_] = np.arange(self.head_.size)
         known = place[items] >= 0
@@ -271,7 +269,7 @@ class DPALS(ReleasedModel):
         return scores
 
 
-def _without_negative(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_negative(matrices: Floats) -> Floats:
     """The nearest symmetric matrices without negative eigenvalues."""
     values, vectors = np.linalg.eigh(matrices)
     return (vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import fit_to_grid
 from discreet.factors.statistics import USER, NoisyPopularity, head_records
@@ -38,7 +38,6 @@ __all__ = [
 ROW_SIDE, WEIGHT_SIDE = 2**8, 2**8
 """S and W. Finer grids would tell nothing more beside the noise, and exact noise on fine grids takes its time."""
 
-
 # Tuned on MovieLens 1M (one split), like all defaults of this model.
 HEAD, LEAST_HEAD = 8.0, 60
 FACTORS, LEAST_FACTORS, MOST_FACTORS = 0.45, 4, 64
@@ -59,11 +58,11 @@ class FactorPlan:
         How many.
     """
 
-    popularity: NDArray[np.float64]
-    head: NDArray[np.int32]
-    known: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    popularity: Floats
+    head: Codes
+    known: Floats
+    weights: Floats
+    totals: Floats
     factors: int
 
     @classmethod
@@ -90,14 +89,12 @@ class Shares:
         In steps of 1/W.
     """
 
-    starts: NDArray[np.int64]
-    items: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    starts: Integers
+    items: Integers
+    weights: Integers
 
 
-def head_shares(
-    data: Interactions, head: NDArray[np.int32], weights: NDArray[np.float64], cap: int | None
-) -> tuple[Shares, Shares]:
+def head_shares(data: Interactions, head: Codes, weights: Floats, cap: int | None) -> tuple[Shares, Shares]:
     """What everybody contributes to the items of the head, and everything of the head that they have.
 
     Parameters
@@ -129,9 +126,7 @@ def head_shares(
 
 
 @njit(parallel=True, cache=True)
-def whole_weights(
-    starts: NDArray[np.int64], items: NDArray[np.int64], raw: NDArray[np.float64], side: int
-) -> NDArray[np.int64]:
+def whole_weights(starts: Integers, items: Integers, raw: Floats, side: int) -> Integers:
     """Each user's weights of items as whole numbers of squared length at most side², as near to it as may be."""
     weights = np.zeros(items.size, dtype=np.int64)
     for user in prange(starts.size - 1):
@@ -142,7 +137,7 @@ def whole_weights(
 
 
 @njit(parallel=True, cache=True)
-def whole_rows(rows: NDArray[np.float64], longest: float, side: int) -> NDArray[np.int64]:
+def whole_rows(rows: Floats, longest: float, side: int) -> Integers:
     """Each row shortened to length ``longest`` at most, in steps of longest/side: squared length at most side²."""
     whole = np.zeros(rows.shape, dtype=np.int64)
     for user in prange(rows.shape[0]):
@@ -155,7 +150,7 @@ def whole_rows(rows: NDArray[np.float64], longest: float, side: int) -> NDArray[
 
 
 def equations(
-    shares: Shares, rows: NDArray[np.int64], n_items: int, longest: Fraction
+    shares: Shares, rows: Integers, n_items: int, longest: Fraction
 ) -> tuple[BoundedGram, BoundedSums, BoundedGram]:
     r"""Left sides Σ_u w u uᵀ and right sides Σ_u w u of every item, and Σ_u u uᵀ over everybody.
 
@@ -194,7 +189,7 @@ def equations(
     return lefts, rights, whole
 
 
-def _by_item(shares: Shares, n_items: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _by_item(shares: Shares, n_items: int) -> tuple[Integers, Integers, Integers]:
     """The same contributions item by item: starts, users, weights."""
     order = np.argsort(shares.items, kind="stable")
     user = np.repeat(np.arange(shares.starts.size - 1), np.diff(shares.starts))
@@ -204,9 +199,7 @@ def _by_item(shares: Shares, n_items: int) -> tuple[NDArray[np.int64], NDArray[n
 
 
 @njit(parallel=True, cache=True)
-def _item_sums(
-    starts: NDArray[np.int64], users: NDArray[np.int64], weights: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _item_sums(starts: Integers, users: Integers, weights: Integers, rows: Integers) -> tuple[Integers, Integers]:
     """Σ w u uᵀ and Σ w u for each item, in whole numbers."""
     width = rows.shape[1]
     left = np.zeros((starts.size - 1, width, width), dtype=np.int64)

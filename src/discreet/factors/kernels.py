@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers, Mask
+
 __all__ = [
     "all_scores",
     "best_by_votes",
@@ -19,7 +21,7 @@ __all__ = [
 
 
 @njit(cache=True)
-def fit_to_grid(row: NDArray[np.float64], scale: float, side: int) -> None:
+def fit_to_grid(row: Floats, scale: float, side: int) -> None:
     """Scale a row and round it towards zero, so that its squared length in whole numbers is certainly at most side².
 
     A row that is longer, by rounding errors of the scale or by being scaled too far, is shortened until it is not.
@@ -37,13 +39,7 @@ def fit_to_grid(row: NDArray[np.float64], scale: float, side: int) -> None:
 
 
 @njit(parallel=True, cache=True)
-def projected_rows(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    side: int,
-) -> NDArray[np.float64]:
+def projected_rows(starts: Integers, items: Integers, weights: Floats, direction: Floats, side: int) -> Floats:
     """Each user's weights without their part along a direction, as whole numbers of squared length at most side².
 
     A user whose weights are all along the direction, or who has none, gets a row of zeros.
@@ -69,9 +65,7 @@ def projected_rows(
 
 
 @njit(parallel=True, cache=True)
-def unit_rows(
-    starts: NDArray[np.int64], items: NDArray[np.int64], values: NDArray[np.float64], n_items: int, side: int
-) -> NDArray[np.float64]:
+def unit_rows(starts: Integers, items: Integers, values: Floats, n_items: int, side: int) -> Floats:
     """Each user's values as whole numbers of squared length at most side²; zeros where they have no finite length."""
     rows = np.zeros((starts.size - 1, n_items))
     for user in prange(starts.size - 1):
@@ -88,7 +82,7 @@ def unit_rows(
 
 
 @njit(cache=True)
-def _solve_in_place(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> None:
+def _solve_in_place(matrix: Floats, side: Floats) -> None:
     """The solution of a positive definite system, by Cholesky; both arguments are overwritten.
 
     Written out, because a library may add up in another order on another day, and one person's numbers must depend on
@@ -112,13 +106,7 @@ def _solve_in_place(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> N
 
 
 @njit(parallel=True, cache=True)
-def ridge_solutions(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    features: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def ridge_solutions(starts: Integers, items: Integers, targets: Floats, features: Floats, penalty: Floats) -> Floats:
     """For each user the θ that minimizes Σ (target − features[item]·θ)² + Σ penalty·θ²."""
     width = features.shape[1]
     solutions = np.zeros((starts.size - 1, width))
@@ -137,9 +125,7 @@ def ridge_solutions(
 
 
 @njit(cache=True)
-def _add_rows(
-    rows: NDArray[np.float32], places: NDArray[np.int64], first: int, last: int, sums: NDArray[np.float64]
-) -> bool:
+def _add_rows(rows: NDArray[np.float32], places: Integers, first: int, last: int, sums: Floats) -> bool:
     """Add the rows at places[first:last] to the sums, one after the other; whether there was any but −1.
 
     Rows are read four at a time, so that the sums are read and written a quarter as often; the order of additions
@@ -161,9 +147,7 @@ def _add_rows(
 
 
 @njit(parallel=True, cache=True)
-def summed_rows(
-    starts: NDArray[np.int64], places: NDArray[np.int64], rows: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def summed_rows(starts: Integers, places: Integers, rows: NDArray[np.float32]) -> tuple[Floats, Mask]:
     """For each person the sum of the rows at their places, and whether there were any; a place of −1 has no row.
 
     Sums of one person are added in one order whoever is asked for beside them, so answers do not depend on the company.
@@ -178,18 +162,18 @@ def summed_rows(
 
 @njit(parallel=True, cache=True)
 def best_by_votes(
-    starts: NDArray[np.int64],
-    liked: NDArray[np.int64],
-    seen_starts: NDArray[np.int64],
-    seen: NDArray[np.int32],
+    starts: Integers,
+    liked: Integers,
+    seen_starts: Integers,
+    seen: Codes,
     votes: NDArray[np.float32],
-    head: NDArray[np.int32],
-    order: NDArray[np.int64],
-    level: NDArray[np.float64],
-    below: NDArray[np.float64],
-    allowed: NDArray[np.bool_],
+    head: Codes,
+    order: Integers,
+    level: Floats,
+    below: Floats,
+    allowed: Mask,
     n: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Integers, Floats]:
     """The best n items of each person, best first: codes, and −1 where there are fewer; and their scores.
 
     Items of the head score the sum of the votes at the person's places, as in ``summed_rows``; the others stand below
@@ -251,14 +235,8 @@ def best_by_votes(
 
 @njit(parallel=True, cache=True)
 def ridge_rows(
-    starts: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    factors: NDArray[np.float64],
-    gram: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    begin: NDArray[np.float64],
-    steps: int,
-) -> NDArray[np.float64]:
+    starts: Integers, columns: Codes, factors: Floats, gram: Floats, penalty: Floats, begin: Floats, steps: int
+) -> Floats:
     """For each row r the x of (gram + Σ y yᵀ + penalty[r]·I) x = Σ y, the sums over the factors y of its columns.
 
     Conjugate gradients from ``begin[r]`` on: a few steps where the last sweep left a good start, about as many as
@@ -299,15 +277,7 @@ def ridge_rows(
 
 
 @njit(cache=True)
-def _applied(
-    first: int,
-    last: int,
-    columns: NDArray[np.int32],
-    factors: NDArray[np.float64],
-    gram: NDArray[np.float64],
-    penalty: float,
-    x: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _applied(first: int, last: int, columns: Codes, factors: Floats, gram: Floats, penalty: float, x: Floats) -> Floats:
     """(gram + Σ y yᵀ + penalty·I) x."""
     width = x.size
     image = penalty * x
@@ -325,7 +295,7 @@ def _applied(
 
 
 @njit(parallel=True, cache=True)
-def all_scores(people: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:
+def all_scores(people: Floats, factors: Floats) -> Floats:
     """people · factors, with the factors as columns; every row is added up in the same order."""
     scores = np.zeros((people.shape[0], factors.shape[1]))
     for row in prange(people.shape[0]):

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.remedies import DECLARE_SCALE, NO_REPEATS
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -214,7 +214,7 @@ class PrivateRatings(ReleasedModel):
             self._prior = np.concatenate([offsets.prior, np.ones(factors.shape[1])])
 
     @staticmethod
-    def _raters(release: Release) -> tuple[NoisyPopularity, NDArray[np.float64]]:
+    def _raters(release: Release) -> tuple[NoisyPopularity, Floats]:
         """How much each item is rated, and how items weigh among those of one person: settled early in a series."""
         public = release.parameters
         settled = NoisyPopularity.of(release.array("weights"), public.get("settled", public)["noise_weights"])
@@ -222,16 +222,16 @@ class PrivateRatings(ReleasedModel):
             return settled, settled.known**-0.5
         return NoisyPopularity.of(release.array("weights_now"), public["noise_weights"]), settled.known**-0.5
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         where = self._people(rows)
         relative = self._offsets.level + self._offsets.offset[item] + (self.features_[item] * where[row]).sum(axis=1)
         return self._in_stars(relative)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         explained = all_scores(self._people(rows), np.ascontiguousarray(self.features_.T))
         return self._in_stars(self._offsets.level + self._offsets.offset + explained)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         """Cosines of factors; without factors nothing is known of what goes with what."""
         factors = self.features_[:, self._offsets.features.shape[1] :]
         norms = np.linalg.norm(factors, axis=1)
@@ -239,13 +239,13 @@ class PrivateRatings(ReleasedModel):
         likeness = unit[items] @ unit.T
         return np.where((norms[items][:, None] > 0) & (norms > 0) & (likeness > 0), likeness, -np.inf)
 
-    def _people(self, rows: csr_array) -> NDArray[np.float64]:
+    def _people(self, rows: csr_array) -> Floats:
         """Where each person stands on every feature, from that person's own ratings."""
         middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
         ratings = np.clip((rows.data.astype(np.float64) - middle) / half, -1, 1)
         items = rows.indices.astype(np.int64)
         return standing_of(rows.indptr.astype(np.int64), items, ratings, self._offsets, self.features_, self._prior)
 
-    def _in_stars(self, relative: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_stars(self, relative: Floats) -> Floats:
         middle, half = (self.low_ + self.high_) / 2, (self.high_ - self.low_) / 2
         return np.clip(middle + half * relative, self.low_, self.high_)

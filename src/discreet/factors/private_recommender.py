@@ -21,6 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.kernels import best_by_votes, summed_rows
@@ -259,7 +260,7 @@ class PrivateRecommender(ReleasedModel):
         )
         self._votes = self._votes_of_items(plan.weights, plan.direction)
 
-    def _votes_of_items(self, weights: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float32]:
+    def _votes_of_items(self, weights: Floats, q: Floats) -> NDArray[np.float32]:
         """What liking each item of the head adds to the score of each: scores are sums of these rows.
 
         With t = w on the liked items, q the direction of popularity and B the regression, scores are
@@ -269,7 +270,7 @@ class PrivateRecommender(ReleasedModel):
         votes = self._regression - np.outer(q, q @ self._regression) + POPULARITY_PULL * np.outer(q, q)
         return (weights[:, None] * votes * weights**-UNFLATTENING).astype(np.float32, order="C")
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         scores = np.tile(self.popularity_, (rows.indptr.size - 1, 1))
         if not self.head_.size:
             return scores
@@ -280,9 +281,7 @@ class PrivateRecommender(ReleasedModel):
         scores[np.ix_(spoke, self.head_)] = spoken[spoke]
         return scores
 
-    def _top(
-        self, rows: csr_array, n: int, *, allowed: NDArray[np.bool_], exclude_seen: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _top(self, rows: csr_array, n: int, *, allowed: Mask, exclude_seen: bool) -> tuple[Integers, Floats]:
         """The same order without a score for every item of the catalog."""
         if not exclude_seen:
             seen_starts, seen = np.zeros(rows.indptr.size, dtype=np.int64), np.zeros(0, dtype=np.int32)
@@ -302,12 +301,12 @@ class PrivateRecommender(ReleasedModel):
             min(n, len(self.items_)),
         )
 
-    def _places(self, rows: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _places(self, rows: csr_array) -> tuple[Integers, Integers]:
         """Where the liked items of each history begin, and their places in the head; −1 for items elsewhere."""
         liked = liked_rows(rows, self.threshold_)
         return liked.indptr.astype(np.int64), self._place[liked.indices]
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         scores = np.full((items.size, len(self.items_)), -np.inf)
         for row in np.flatnonzero(self._place[items] >= 0):
             likeness = self._regression[self._place[items[row]]]

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import fit_to_grid, ridge_solutions
 from discreet.factors.statistics import USER, NoisyPopularity
@@ -42,7 +42,6 @@ LEVEL_SHARE = Fraction(5, 100)
 
 RECORD = Unit("record")
 
-
 OFFSET_CAPS = (f"each user's ratings were scaled to a length of at most {float(CLIP)} halves of the scale",)
 """What offsets are bounded by, as a phrase for the guarantee."""
 
@@ -58,7 +57,7 @@ CO_COUNT = 1.5
 """How much oftener two items meet in one history than if all histories were equally long."""
 
 
-def relative_ratings(data: Interactions) -> NDArray[np.float64]:
+def relative_ratings(data: Interactions) -> Floats:
     """Ratings in halves of the public scale about its middle: from −1 to 1."""
     assert data.rating is not None
     assert data.scale is not None
@@ -66,7 +65,7 @@ def relative_ratings(data: Interactions) -> NDArray[np.float64]:
     return np.clip((data.rating.astype(np.float64) - (low + high) / 2) / ((high - low) / 2), -1, 1)
 
 
-def offset_sums(data: Interactions, weights: NDArray[np.float64], center: float) -> BoundedSums:
+def offset_sums(data: Interactions, weights: Floats, center: float) -> BoundedSums:
     """Σ_u of weighted ratings relative to each user's mean, clipped in length; and Σ_u of the means.
 
     Parameters
@@ -118,14 +117,8 @@ def record_sums(data: Interactions) -> BoundedSums:
 
 @njit(parallel=True, cache=True)
 def _user_offsets(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    ratings: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    center: float,
-    side: int,
-    unit: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    starts: Integers, items: Integers, ratings: Floats, weights: Floats, center: float, side: int, unit: int
+) -> tuple[Floats, Floats]:
     """Whole steps for each record and each user's level; a user's records have squared length at most side²."""
     steps = np.zeros(items.size)
     levels = np.zeros(starts.size - 1)
@@ -156,7 +149,7 @@ def ratings_each(raters: NoisyPopularity) -> float:
     return (max(0.0, float(raters.items.sum())) / raters.users) ** 2
 
 
-def rating_head(raters: NoisyPopularity, mu: float) -> NDArray[np.int32]:
+def rating_head(raters: NoisyPopularity, mu: float) -> Codes:
     """Codes of the items that factors are learned for: a rule in users × μ."""
     return raters.most_popular(min(MOST_HEAD, max(60, round(HEAD * math.sqrt(raters.users * mu)))))
 
@@ -165,15 +158,13 @@ def rating_head(raters: NoisyPopularity, mu: float) -> NDArray[np.int32]:
 class Offsets:
     """Offsets of items in halves of the scale, the general level, and what people's ratings are regressed on."""
 
-    offset: NDArray[np.float64]
+    offset: Floats
     level: float
-    features: NDArray[np.float64]
-    prior: NDArray[np.float64]
+    features: Floats
+    prior: Floats
 
     @classmethod
-    def of(
-        cls, raters: NoisyPopularity, noisy: NDArray[np.float64], noise: float, weights: NDArray[np.float64]
-    ) -> Offsets:
+    def of(cls, raters: NoisyPopularity, noisy: Floats, noise: float, weights: Floats) -> Offsets:
         """From released ``offset_sums`` with these weights of items."""
         typical = math.sqrt(np.average(weights**2, weights=raters.known))
         strength = SHORTENED * weights * raters.known / typical
@@ -182,7 +173,7 @@ class Offsets:
         return cls._with(offset, level, raters.known)
 
     @classmethod
-    def of_records(cls, noisy: NDArray[np.float64], noise: float) -> Offsets:
+    def of_records(cls, noisy: Floats, noise: float) -> Offsets:
         n_items = noisy.size // 2
         counts = noisy[:n_items] / RECORD_WEIGHT
         known = np.maximum(counts, max(1.0, noise))
@@ -193,15 +184,13 @@ class Offsets:
         return cls._with(_shrunk_towards_popularity(offset, variance, known), level, known)
 
     @classmethod
-    def _with(cls, offset: NDArray[np.float64], level: float, known: NDArray[np.float64]) -> Offsets:
+    def _with(cls, offset: Floats, level: float, known: Floats) -> Offsets:
         slopes = [_standardized(offset, known), _standardized(np.log(known), known)]
         features = np.stack([np.ones(offset.size), *slopes], axis=1)
         return cls(offset, level, features, np.array([LEVELS, SLOPES, SLOPES]))
 
 
-def _shrunk_towards_popularity(
-    seen: NDArray[np.float64], variance: NDArray[np.float64], known: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _shrunk_towards_popularity(seen: Floats, variance: Floats, known: Floats) -> Floats:
     """Empirical Bayes: every offset is drawn towards what items so popular usually have.
 
     The usual offset is a regression on (1, ln c, ln² c); how far items scatter about it is estimated by moments.
@@ -219,19 +208,14 @@ def _shrunk_towards_popularity(
 
 
 def standing_of(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    ratings: NDArray[np.float64],
-    offsets: Offsets,
-    features: NDArray[np.float64],
-    prior: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    starts: Integers, items: Integers, ratings: Floats, offsets: Offsets, features: Floats, prior: Floats
+) -> Floats:
     """Where each person stands on every feature: ridge regression of what offsets leave of the person's ratings."""
     targets = ratings - offsets.level - offsets.offset[items]
     return ridge_solutions(starts, items, targets, np.ascontiguousarray(features), SCATTER / prior)
 
 
-def residuals_of(data: Interactions, offsets: Offsets) -> NDArray[np.float64]:
+def residuals_of(data: Interactions, offsets: Offsets) -> Floats:
     """What a person's own level and slopes leave of each rating."""
     ratings, items = relative_ratings(data), data.item.astype(np.int64)
     where = standing_of(data.user_starts, items, ratings, offsets, offsets.features, offsets.prior)
@@ -239,7 +223,7 @@ def residuals_of(data: Interactions, offsets: Offsets) -> NDArray[np.float64]:
     return ratings - offsets.level - offsets.offset[items] - explained
 
 
-def item_factors(release: Release, raters: NoisyPopularity, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def item_factors(release: Release, raters: NoisyPopularity, weights: Floats) -> Floats:
     """Factors of items, scaled so that people stand on each with variance 1.
 
     Residuals that have nothing to do with each other put users/head on the diagonal and nothing elsewhere. What two
@@ -257,7 +241,7 @@ def item_factors(release: Release, raters: NoisyPopularity, weights: NDArray[np.
     return factors
 
 
-def _standardized(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardized(values: Floats, weights: Floats) -> Floats:
     """Values with weighted mean 0 and weighted variance 1; all zero where they do not differ."""
     centered = values - np.average(values, weights=weights)
     spread = np.sqrt(np.average(centered**2, weights=weights))

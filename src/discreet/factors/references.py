@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, Remedy, UsageError
 from discreet.models.likes import liked_records, liked_rows, threshold_of
@@ -108,7 +108,7 @@ class Popularity(RankingReference):
     def _learn_likes(self, likes: Interactions) -> None:
         self.counts_ = likes.records_per_item.astype(np.int64)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         return np.tile(self.counts_.astype(np.float64), (rows.indptr.size - 1, 1))
 
 
@@ -178,26 +178,22 @@ class Biases(ReferenceModel):
             self.offsets_ = _ridge_means(data.item, rest, data.n_items, self.item_ridge)
             users = self._people(data.user_starts, data.item, ratings)
 
-    def _people(
-        self, starts: NDArray[np.int64], item: NDArray[np.integer], ratings: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _people(self, starts: Integers, item: AnyIntegers, ratings: Floats) -> Floats:
         """The offset of each person, from that person's own ratings."""
         owner = np.repeat(np.arange(starts.size - 1), np.diff(starts))
         return _ridge_means(owner, ratings - self.level_ - self.offsets_[item], starts.size - 1, self.user_ridge)
 
-    def _people_of(self, rows: csr_array) -> NDArray[np.float64]:
+    def _people_of(self, rows: csr_array) -> Floats:
         return self._people(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64))
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         return np.clip(self.level_ + self.offsets_ + self._people_of(rows)[:, None], *self._range)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         return np.clip(self.level_ + self.offsets_[item] + self._people_of(rows)[row], *self._range)
 
 
-def _ridge_means(
-    group: NDArray[np.integer], values: NDArray[np.float64], n_groups: int, ridge: float
-) -> NDArray[np.float64]:
+def _ridge_means(group: AnyIntegers, values: Floats, n_groups: int, ridge: float) -> Floats:
     """The mean of each group, as if it had ``ridge`` further values of 0."""
     return np.bincount(group, weights=values, minlength=n_groups) / (np.bincount(group, minlength=n_groups) + ridge)
 
@@ -262,16 +258,16 @@ class EASE(RankingReference):
         gram[np.diag_indices_from(gram)] += ridge
         self.weights_ = _regressions(gram)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         # A sparse product adds up each row by itself: nobody's scores depend on who else is asked about.
         return liked_rows(rows, self.threshold_) @ self.weights_
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         weights = self.weights_[items]
         return np.where(weights > 0, weights, -np.inf)
 
 
-def _regressions(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def _regressions(gram: Floats) -> Floats:
     """B of a positive definite matrix, which may be overwritten: −P/diag(P) without its diagonal, P the inverse."""
     inverse = _inverse(gram)
     weights = inverse / -np.diag(inverse)
@@ -279,7 +275,7 @@ def _regressions(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(weights)
 
 
-def _inverse(matrix: NDArray[np.float64], at_once: int = AT_ONCE) -> NDArray[np.float64]:
+def _inverse(matrix: Floats, at_once: int = AT_ONCE) -> Floats:
     """The inverse of a positive definite matrix, which may be overwritten."""
     size = matrix.shape[0]
     if size <= at_once:
@@ -299,7 +295,7 @@ def _inverse(matrix: NDArray[np.float64], at_once: int = AT_ONCE) -> NDArray[np.
     return inverse
 
 
-def _inverse_at_once(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse_at_once(matrix: Floats) -> Floats:
     from scipy.linalg import get_lapack_funcs
 
     factor, invert = get_lapack_funcs(("potrf", "potri"), (matrix,))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import projected_rows, unit_rows
 from discreet.models.likes import threshold_of
@@ -55,8 +55,8 @@ POPULARITY_STEP = Fraction(1, 2**BITS)
 class Likes:
     """Who likes what, sorted by user; users and items keep their codes. The threshold is that of ``threshold_of``."""
 
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Codes
+    item: Codes
     n_users: int
     n_items: int
     threshold: str | None
@@ -96,7 +96,7 @@ def popularity_sums(data: Records) -> BoundedSums:
     )
 
 
-def root_weights(n_items: int, squared: Fraction) -> NDArray[np.int64]:
+def root_weights(n_items: int, squared: Fraction) -> Integers:
     """⌊2^bits·√(squared/n)⌋ for n = 0, 1, …, n_items; for n = 0 it is 0. A public table."""
     roots = [math.isqrt(math.floor(squared * 4**BITS / n)) for n in range(1, n_items + 1)]
     return np.array([0, *roots], dtype=np.int64)
@@ -118,17 +118,17 @@ class NoisyPopularity:
         Standard deviation of the sums.
     """
 
-    items: NDArray[np.float64]
-    known: NDArray[np.float64]
+    items: Floats
+    known: Floats
     users: float
     noise: float
 
     @classmethod
-    def of(cls, noisy: NDArray[np.float64], noise: float) -> NoisyPopularity:
+    def of(cls, noisy: Floats, noise: float) -> NoisyPopularity:
         items = noisy[:-1] / ITEMS_SHARE
         return cls(items, np.maximum(items, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)), noise)
 
-    def most_popular(self, size: int) -> NDArray[np.int32]:
+    def most_popular(self, size: int) -> Codes:
         """Codes of so many items, or of all, in the order of the catalog."""
         return np.sort(np.argsort(-self.items, kind="stable")[:size]).astype(np.int32)
 
@@ -138,9 +138,7 @@ def gram_bounds() -> BoundedGram:
     return _gram_of(lambda begin, end: np.zeros((end - begin, 1)), 0, 1)
 
 
-def head_records(
-    data: Records, head: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def head_records(data: Records, head: Codes) -> tuple[Integers, Integers, Mask]:
     """Where each user's records of head items begin, the places of their items in the head, and which records."""
     place = np.full(data.n_items, -1, dtype=np.int64)
     place[head] = np.arange(head.size)
@@ -151,30 +149,25 @@ def head_records(
     return starts, places[known], known
 
 
-def projected_gram(
-    data: Records,
-    head: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    direction: NDArray[np.float64],
-) -> BoundedGram:
+def projected_gram(data: Records, head: Codes, weights: Floats, direction: Floats) -> BoundedGram:
     """Σ_u y yᵀ over users, y the weighted items of a user without their part along a direction, at most of length 1."""
     starts, places, _ = head_records(data, head)
     side = 2**HEAD_BITS
 
-    def rows(begin: int, end: int) -> NDArray[np.float64]:
+    def rows(begin: int, end: int) -> Floats:
         local = starts[begin : end + 1] - starts[begin]
         return projected_rows(local, places[starts[begin] : starts[end]], weights, direction, side)
 
     return _gram_of(rows, data.n_users, head.size)
 
 
-def unit_gram(data: Records, head: NDArray[np.int32], values: NDArray[np.float64]) -> BoundedGram:
+def unit_gram(data: Records, head: Codes, values: Floats) -> BoundedGram:
     """Σ_u z zᵀ over users, z the values of a user's records of head items, scaled to length 1 at most."""
     starts, places, known = head_records(data, head)
     kept = values[known]
     side = 2**HEAD_BITS
 
-    def rows(begin: int, end: int) -> NDArray[np.float64]:
+    def rows(begin: int, end: int) -> Floats:
         local = starts[begin : end + 1] - starts[begin]
         part = slice(int(starts[begin]), int(starts[end]))
         return unit_rows(local, places[part], kept[part], head.size, side)
@@ -182,7 +175,7 @@ def unit_gram(data: Records, head: NDArray[np.int32], values: NDArray[np.float64
     return _gram_of(rows, data.n_users, head.size)
 
 
-def _gram_of(rows: Callable[[int, int], NDArray[np.float64]], n_users: int, size: int) -> BoundedGram:
+def _gram_of(rows: Callable[[int, int], Floats], n_users: int, size: int) -> BoundedGram:
     """The sum of outer products of whole rows, block by block.
 
     A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁴ and exact in floating point whatever the

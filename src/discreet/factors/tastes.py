@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats
 from discreet.factors.statistics import ITEMS_SHARE, NoisyPopularity
 from discreet.models.item_likeness import shrunk_spectrum
 
@@ -74,14 +74,12 @@ class TastePlan:
     first: NoisyPopularity
     strength: float
     ranking: str
-    head: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    direction: NDArray[np.float64]
+    head: Codes
+    weights: Floats
+    direction: Floats
 
     @classmethod
-    def of(
-        cls, noisy: NDArray[np.float64], public: Mapping[str, Any], *, users: int | None, most: int | None
-    ) -> TastePlan:
+    def of(cls, noisy: Floats, public: Mapping[str, Any], *, users: int | None, most: int | None) -> TastePlan:
         """Read the first release; the number of users and the size of the head may be given as public."""
         first = NoisyPopularity.of(noisy, public["noise_first"])
         first = first if users is None else replace(first, users=float(users))
@@ -103,7 +101,7 @@ def head_size(strength: float, n_items: int, most: int | None) -> int:
     return min(n_items, most if most is not None else max(LEAST_HEAD, round(HEAD * math.sqrt(strength))))
 
 
-def below_zero(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
+def below_zero(popularity: Floats) -> Floats:
     """Numbers from −1 up to 0 in the order of popularity: where items stand that nothing else speaks for."""
     return -1 / (1 + np.maximum(popularity, 0)) + 1e-9 * np.minimum(popularity, 0)
 
@@ -122,13 +120,7 @@ def expected_share(strength: float) -> float:
     return float(np.interp(np.log(max(strength, 1.0)), np.log(points[:, 0]), points[:, 1]))
 
 
-def taste_regression(
-    noisy: NDArray[np.float64],
-    noise: float,
-    users: float,
-    direction: NDArray[np.float64],
-    features: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+def taste_regression(noisy: Floats, noise: float, users: float, direction: Floats, features: Floats | None) -> Floats:
     """Weights with which the other items of the head speak for each: ridge regression of every item on the others.
 
     With Q = (matrix + ridge)⁻¹ the regression of item j on all others has the weights −Q_ij/Q_jj (Steck 2019). The
@@ -152,9 +144,7 @@ def taste_regression(
     return weights
 
 
-def _block_shrunk(
-    matrix: NDArray[np.float64], noise: float, direction: NDArray[np.float64], features: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _block_shrunk(matrix: Floats, noise: float, direction: Floats, features: Floats) -> Floats:
     """The matrix without its noise, seen from the few directions that public features span.
 
     Inside these directions and between them and the others the noise has much lower edges than in the whole, so that
@@ -176,7 +166,7 @@ def _block_shrunk(
     return basis @ kept @ basis.T + cross + cross.T + (vectors * values) @ vectors.T
 
 
-def shrunk_rectangle(matrix: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+def shrunk_rectangle(matrix: Floats, noise: float) -> Floats:
     """A rectangular matrix without its noise of deviation ``noise`` in each entry, by shrinking singular values.
 
     With β = rows/columns ≤ 1 and y a singular value over noise·√columns, what comes nearest is √((y² − β − 1)² − 4β)/y

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.replacing import Kind, place_for
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -114,12 +114,8 @@ SOURCES = ("model", "features", "popular")
 
 
 def _most_similar(
-    scores: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    popular: NDArray[np.int64],
-    alike: NDArray[np.float64] | None,
-    n: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    scores: Floats, codes: Codes, popular: Integers, alike: Floats | None, n: int
+) -> tuple[Integers, Floats, Integers]:
     """For each item the n best others, their scores and sources; −1 only where the catalog has no more items.
 
     Those that the model knows come first. Where it knows fewer, those with the most public features in common follow,
@@ -152,7 +148,7 @@ def _most_similar(
     return best, values, source
 
 
-def _popularity(model: Recommender) -> NDArray[np.int64]:
+def _popularity(model: Recommender) -> Integers:
     """The place of each item in the order in which a model ranks them for somebody without a history."""
     from scipy.sparse import csr_array
 
@@ -162,7 +158,7 @@ def _popularity(model: Recommender) -> NDArray[np.int64]:
     return places
 
 
-def _features(model: Recommender, catalog: Interactions | None, names: Sequence[str]) -> NDArray[np.float64] | None:
+def _features(model: Recommender, catalog: Interactions | None, names: Sequence[str]) -> Floats | None:
     """Unit vectors of public features, in the order of the model's items."""
     if not names:
         return None

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Codes, Integers
 
 __all__ = ["gram_sums"]
 
 
 @njit(parallel=True, cache=True)
 def gram_sums(
-    item_starts: NDArray[np.int64],
-    item_users: NDArray[np.int32],
-    item_places: NDArray[np.int64],
-    user_starts: NDArray[np.int64],
-    user_items: NDArray[np.int32],
-    values: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    item_starts: Integers,
+    item_users: Codes,
+    item_places: Integers,
+    user_starts: Integers,
+    user_items: Codes,
+    values: Integers,
+    weights: Integers,
     one: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Integers, Integers]:
     """Upper triangles of Σ_u w_u·x_i x_j and Σ_u w_u·one over the items of each user.
 
     A row of the result belongs to one thread: the item's raters are visited one after the other, and of each the items

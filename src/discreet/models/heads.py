@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Codes, Floats
 from discreet.common.remedies import NO_REPEATS
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
@@ -67,7 +67,7 @@ class HeadChoice:
     n_items: int
     ends: tuple[float, float] | None
     size: int | None = None
-    codes: NDArray[np.int32] | None = None
+    codes: Codes | None = None
     rule: Callable[[ItemStatistics, Budget], float] = _usual_size
 
     @classmethod
@@ -134,7 +134,7 @@ class HeadChoice:
         mechanism.check(bounds)
         return {"noise_first": mechanism.standard_deviation(bounds)}
 
-    def rounds(self, plan: Plan, public: Interactions) -> Generator[Round, Any, tuple[NDArray[np.int32], Parts]]:
+    def rounds(self, plan: Plan, public: Interactions) -> Generator[Round, Any, tuple[Codes, Parts]]:
         """The first release, if there is one; the head, and what was released to find it."""
         if self.codes is not None:
             return self.codes, {}
@@ -189,7 +189,7 @@ class HeadModel(ReleasedModel):
     cap: int | None
     head: Any
     first_share: Rational
-    popularity_: NDArray[np.float64]
+    popularity_: Floats
 
     def __post_init__(self) -> None:
         self.unit = Unit.of(self.unit, self.units)
@@ -263,7 +263,7 @@ class HeadModel(ReleasedModel):
         self._place = np.full(len(self.items_), -1, dtype=np.int64)
         self._place[self.head_] = np.arange(self.head_.size)
 
-    def _by_popularity(self, rows: csr_array, spoken: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def _by_popularity(self, rows: csr_array, spoken: Floats | None = None) -> Floats:
         """What is spoken for in the head by that; below it, items by popularity: −1/(1 + weight) rises with it."""
         popular = -1 / (1 + np.maximum(self.popularity_, 0)) + 1e-9 * np.minimum(self.popularity_, 0)
         scores = np.tile(popular, (rows.indptr.size - 1, 1))
@@ -271,7 +271,7 @@ class HeadModel(ReleasedModel):
             scores[:, self.head_] = np.where(spoken > 0, spoken, scores[:, self.head_])
         return scores
 
-    def _alike(self, items: NDArray[np.int32], likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _alike(self, items: Codes, likeness: Floats) -> Floats:
         """Positive likeness of the items of the head to each of these."""
         scores = np.full((items.size, len(self.items_)), -np.inf)
         for row, place in enumerate(self._place[items]):

@@ -6,8 +6,9 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from discreet.common.arrays import Integers
 
 __all__ = ["Histories", "person"]
 
@@ -28,7 +29,7 @@ class Histories(csr_array):
     array([8, 9])
     """
 
-    who: NDArray[np.int64] | None = None
+    who: Integers | None = None
 
     def __getitem__(self, key: Any) -> Any:
         part = super().__getitem__(key)
@@ -37,7 +38,7 @@ class Histories(csr_array):
         return part
 
 
-def person(rows: csr_array, who: NDArray[np.int64], row: int) -> int | bytes:
+def person(rows: csr_array, who: Integers, row: int) -> int | bytes:
     """What to remember somebody by: the code of a user, or a digest of a stranger's history."""
     if who[row] >= 0:
         return int(who[row])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
@@ -19,13 +19,13 @@ MOST_VALUES = 60
 """Of a column of the catalog with more values the most frequent are kept."""
 
 
-def feature_columns(data: Interactions, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def feature_columns(data: Interactions, names: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
     """0/1 columns for the values of public catalog columns, in the order of the items.
 
     Text is split at blanks, bars and commas ("Action Comedy" has two values); numbers are put into decades. The catalog
     is public, so its values are.
     """
-    columns: list[NDArray[np.float64]] = []
+    columns: list[Floats] = []
     labels: list[str] = []
     for name in names:
         if data.item_table is None or name not in data.item_table.columns:

@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
 from discreet.models.item_statistics import ItemStatistics, Norm
@@ -39,13 +39,7 @@ def gram_weights(most: int, *, unit: Unit, norm: Norm) -> tuple[list[int], int]:
 
 
 def item_gram(
-    data: Interactions,
-    first: ItemStatistics,
-    head: NDArray[np.int32],
-    *,
-    unit: Unit,
-    norm: Norm,
-    most: int | None = None,
+    data: Interactions, first: ItemStatistics, head: Codes, *, unit: Unit, norm: Norm, most: int | None = None
 ) -> BoundedGram:
     """Products of relative ratings (where there are ratings) and co-occurrence of the items of the head.
 
@@ -80,7 +74,7 @@ def empty_gram(head: int, *, rated: bool, unit: Unit, norm: Norm, most: int | No
     return _bounded(matrices, _most(head, most), unit, norm)
 
 
-def _bounded(matrices: tuple[NDArray[np.int64], ...], most: int, unit: Unit, norm: Norm) -> BoundedGram:
+def _bounded(matrices: tuple[Integers, ...], most: int, unit: Unit, norm: Norm) -> BoundedGram:
     weights, one = gram_weights(most, unit=unit, norm=norm)
     step = Fraction(1, one * 4**VALUE_BITS)
     return BoundedGram.weighted(matrices, weights, largest=4**VALUE_BITS, step=step, unit=unit)
@@ -90,7 +84,7 @@ def _most(head: int, cap: int | None) -> int:
     return head if cap is None else min(head, cap)
 
 
-def _relative(data: Interactions, first: ItemStatistics, unit: Unit) -> NDArray[np.float64]:
+def _relative(data: Interactions, first: ItemStatistics, unit: Unit) -> Floats:
     """Ratings in half-ranges, relative to the items' offsets and to a level; ones where there are no ratings.
 
     The level is the user's own if the user is the unit. One rating must not move the others of its user, so for records

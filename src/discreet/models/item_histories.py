@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats
 from discreet.data.ids import IdMap
 from discreet.errors import DataError, UnknownItemsWarning
 
@@ -18,9 +18,7 @@ NAMED = 5
 """How many unknown items a warning names."""
 
 
-def history_codes(
-    items: IdMap, history: Mapping[Any, float] | Sequence[Any]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def history_codes(items: IdMap, history: Mapping[Any, float] | Sequence[Any]) -> tuple[Codes, Floats]:
     """Codes in order, and ratings (1 where there are none); items that are not known are left out with a warning.
 
     Examples

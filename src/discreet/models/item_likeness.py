@@ -11,24 +11,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Floats
 
 __all__ = ["affinity_of", "agreement_of", "shrunk_spectrum", "without_common_level"]
 
 
-def affinity_of(together: NDArray[np.float64], noise: float, k: int) -> NDArray[np.float64]:
+def affinity_of(together: Floats, noise: float, k: int) -> Floats:
     """How much items speak for each other: the cosine of shrunk co-occurrence, each row with its k largest."""
     return _nearest(_cosine(_shrunk(together, noise), 2 * noise), k)
 
 
-def agreement_of(products: NDArray[np.float64], together: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+def agreement_of(products: Floats, together: Floats, noise: float) -> Floats:
     """How ratings of two items go together: shrunk products over how often they come together, drawn towards 0."""
     agreement = _shrunk(products, noise) / (np.maximum(together, 0) + 8 * noise + 1e-12)
     np.fill_diagonal(agreement, 0)
     return agreement
 
 
-def without_common_level(products: NDArray[np.float64], together: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_common_level(products: Floats, together: Floats) -> Floats:
     """Products less what any two ratings of one person have in common.
 
     Where ratings are not relative to their rater's own mean, somebody who rates high rates everything high, and all
@@ -40,13 +41,13 @@ def without_common_level(products: NDArray[np.float64], together: NDArray[np.flo
     return products - float(np.clip(common, 0, 1)) * together
 
 
-def _shrunk(matrix: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+def _shrunk(matrix: Floats, noise: float) -> Floats:
     """The matrix without what noise of this deviation in each entry adds to it."""
     values, vectors = shrunk_spectrum(matrix, noise * math.sqrt(2))
     return (vectors * values) @ vectors.T
 
 
-def shrunk_spectrum(matrix: NDArray[np.float64], noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shrunk_spectrum(matrix: Floats, noise: float) -> tuple[Floats, Floats]:
     """Eigenvalues and eigenvectors that rise above the noise, the values shrunk for what noise added to them.
 
     A symmetric matrix of independent normal noise, of deviation ``noise`` on the diagonal and noise/√2 off it, has its
@@ -65,14 +66,14 @@ def shrunk_spectrum(matrix: NDArray[np.float64], noise: float) -> tuple[NDArray[
     return np.sqrt(values[strong] ** 2 - 4 * edge**2), vectors[:, strong]
 
 
-def _cosine(gram: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+def _cosine(gram: Floats, floor: float) -> Floats:
     lengths = np.sqrt(np.maximum(gram.diagonal(), floor + 1e-12))
     cosine = gram / np.outer(lengths, lengths)
     np.fill_diagonal(cosine, 0)
     return cosine
 
 
-def _nearest(likeness: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _nearest(likeness: Floats, k: int) -> Floats:
     """Each row with its k largest entries, if positive, and zeros."""
     if k < likeness.shape[1]:
         least = np.partition(likeness, likeness.shape[1] - k, axis=1)[:, likeness.shape[1] - k, None]

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -51,17 +51,15 @@ class ItemStatistics:
         The ends of the scale; None where there are no ratings.
     """
 
-    weights: NDArray[np.float64]
-    offsets: NDArray[np.float64]
+    weights: Floats
+    offsets: Floats
     users: float
     level: float
     low: float | None
     high: float | None
 
     @classmethod
-    def read(
-        cls, noisy: NDArray[np.float64], *, unit: Unit, ends: tuple[float, float] | None, noise: float
-    ) -> ItemStatistics:
+    def read(cls, noisy: Floats, *, unit: Unit, ends: tuple[float, float] | None, noise: float) -> ItemStatistics:
         """Read them from noisy sums in units of one contribution; ``noise`` is their standard deviation."""
         n_items = noisy.size // 2 - (unit.what == "user")
         weights, sums = noisy[:n_items] / 0.3, noisy[n_items : 2 * n_items]
@@ -82,7 +80,7 @@ class ItemStatistics:
         offsets = half * trust * np.clip(apart, -1, 1)
         return cls(weights, offsets, users, (ends[0] + ends[1]) / 2 + half * float(np.clip(level, -1, 1)), *ends)
 
-    def head(self, size: int) -> NDArray[np.int32]:
+    def head(self, size: int) -> Codes:
         """Codes of the items of largest weight, in the order of the catalog."""
         return np.sort(np.argsort(-self.weights, kind="stable")[:size]).astype(np.int32)
 
@@ -137,9 +135,7 @@ def _sums_for_users(data: Interactions, norm: Norm) -> BoundedSums:
     )
 
 
-def _relative_ratings(
-    data: Interactions, weight: NDArray[np.int64], norm: Norm
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _relative_ratings(data: Interactions, weight: Integers, norm: Norm) -> tuple[Integers, Integers]:
     """Each rating minus its rater's mean, in half-ranges, weighed; and each rater's mean on the scale.
 
     A rater's vector is held to length 1/2. Floating point may leave it a hair longer, so the length is checked in whole
@@ -182,7 +178,7 @@ def _sums_for_records(data: Interactions) -> BoundedSums:
     )
 
 
-def _on_scale(data: Interactions) -> NDArray[np.float64]:
+def _on_scale(data: Interactions) -> Floats:
     """Ratings in half-ranges from the middle of the scale."""
     assert data.rating is not None
     assert data.scale is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Integers, Matrix, Vector
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
 __all__ = ["Answers", "PublishedModel", "entity_means", "height_of", "owners_of"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.integer]
 
 
 class PublishedModel(Recommender):
@@ -95,7 +92,7 @@ class PublishedModel(Recommender):
         return [person(rows, who, row) for row in range(height_of(rows))]
 
 
-def owners_of(rows: csr_array) -> NDArray[np.int64]:
+def owners_of(rows: csr_array) -> Integers:
     """Codes of the users whose histories these are; −1 for people who are not in the data."""
     who = getattr(rows, "who", None)
     return np.full(height_of(rows), -1, dtype=np.int64) if who is None else who
@@ -106,7 +103,7 @@ def height_of(rows: csr_array) -> int:
     return rows.indptr.size - 1
 
 
-def entity_means(codes: Integers, values: NDArray[Any], n: int) -> Vector:
+def entity_means(codes: AnyIntegers, values: NDArray[Any], n: int) -> Vector:
     """Mean value of each code; NaN for those that do not occur.
 
     Examples
@@ -126,7 +123,7 @@ class Answers:
         self._single: dict[Hashable, dict[int, float]] = {}
         self._whole: dict[Hashable, Vector] = {}
 
-    def some(self, who: list[Hashable], item: Integers, draw: Callable[[NDArray[np.int64]], Vector]) -> Vector:
+    def some(self, who: list[Hashable], item: AnyIntegers, draw: Callable[[Integers], Vector]) -> Vector:
         """The answer to each (who, item); those that are new are drawn, by their places in the list, each once."""
         asked = list(zip(who, item.tolist(), strict=True))
         new: dict[tuple[Hashable, int], int] = {}
@@ -139,7 +136,7 @@ class Answers:
                 self._single.setdefault(key, {})[code] = value
         return np.array([self._one(key, code) for key, code in asked], dtype=np.float64)
 
-    def all(self, who: list[Hashable], draw: Callable[[NDArray[np.int64]], Matrix]) -> Matrix:
+    def all(self, who: list[Hashable], draw: Callable[[Integers], Matrix]) -> Matrix:
         """The answers about every item to each of these; for those who ask for the first time they are drawn."""
         if not who:
             return draw(np.zeros(0, dtype=np.int64))

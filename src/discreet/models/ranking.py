@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Floats, Integers
 
 __all__ = ["largest", "ranked_table"]
 
 
-def largest(scores: NDArray[np.float64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def largest(scores: Floats, n: int) -> tuple[Integers, Floats]:
     """Columns and values of the n largest of each row in order; equal ones stand in the order of the columns."""
     if n == 0:
         return np.zeros((scores.shape[0], 0), dtype=np.int64), np.zeros((scores.shape[0], 0))
@@ -18,7 +19,7 @@ def largest(scores: NDArray[np.float64], n: int) -> tuple[NDArray[np.int64], NDA
     return order, np.take_along_axis(scores, order, axis=1)
 
 
-def _partial(scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _partial(scores: Floats, n: int) -> Integers:
     """Indices of the n largest of each row, best first, ties by index."""
     cut = -np.partition(-scores, n - 1, axis=1)[:, n - 1 : n]
     above, level = scores > cut, scores == cut
@@ -30,7 +31,7 @@ def _partial(scores: NDArray[np.float64], n: int) -> NDArray[np.int64]:
     return np.take_along_axis(columns, np.argsort(-values, axis=1, kind="stable"), axis=1)
 
 
-def ranked_table(codes: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
+def ranked_table(codes: Integers, scores: Floats) -> pl.DataFrame:
     """One row for each finite score, row by row: row, item_id (a code), score, rank."""
     row, place = np.nonzero(np.isfinite(scores))
     return pl.DataFrame({"row": row, "item_id": codes[row, place], "score": scores[row, place], "rank": place + 1})

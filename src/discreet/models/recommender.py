@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
@@ -288,12 +288,10 @@ class Recommender(ABC):
         """Learn; set ``items_`` and, where something is guaranteed, ``guarantee_``."""
 
     @abstractmethod
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         """Scores of all items for each history, larger is better; −inf where there is none."""
 
-    def _top(
-        self, rows: csr_array, n: int, *, allowed: NDArray[np.bool_], exclude_seen: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _top(self, rows: csr_array, n: int, *, allowed: Mask, exclude_seen: bool) -> tuple[Integers, Floats]:
         """Codes and scores of the best ``n`` of each history, best first, equal ones in the order of the items.
 
         Where fewer exist, what is left over scores −inf. For models that can tell the best without scoring all items.
@@ -310,11 +308,11 @@ class Recommender(ABC):
             codes[begin : begin + step], best[begin : begin + step] = largest(scores, n)
         return codes, best
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Predicted rating of ``item[i]`` for history ``rows[row[i]]``; NaN where there is none, as for all here."""
         return np.full(item.size, np.nan)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         """Likeness of all items to each of these; −inf where there is none, as for all here."""
         return np.full((items.size, len(self.items_)), -np.inf)
 

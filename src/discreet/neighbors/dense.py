@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
 from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Form", "Likeness", "dense_sensitivities", "dense_similarities", "refuse_large"]
 
 Form = Literal["lemma", "exact"]
-Floats = NDArray[np.float64]
-Integers = NDArray[np.integer]
 
 MOST_BYTES = 4 * 2**30
 ROWS = 16  # rows that a thread takes at a time
@@ -48,7 +47,7 @@ class Likeness:
     exact: Any = None
     overlap: Any = None
 
-    def at(self, row: Integers, other: Integers, form: Form | None) -> tuple[Floats, Floats | None]:
+    def at(self, row: AnyIntegers, other: AnyIntegers, form: Form | None) -> tuple[Floats, Floats | None]:
         """Similarity and RS of each pair of a row and a column."""
         sensitivity = None if form is None else getattr(self, form)[row, other].astype(np.float64)
         return self.similarity[row, other].astype(np.float64), sensitivity
@@ -70,7 +69,7 @@ def refuse_large(n: int, bytes_each: int, rows: int | None = None) -> None:
         )
 
 
-def dense_similarities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64] | None, threads: int) -> NDArray[Any]:
+def dense_similarities(profiles: Profiles, rule: Rule, codes: Integers | None, threads: int) -> NDArray[Any]:
     """Similarities of some entities to all, in 64 bits, or of all pairs, in 32."""
     from discreet.neighbors.kernels import SUMS, similarities_into
 
@@ -78,14 +77,14 @@ def dense_similarities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64] 
     out, parts = np.empty((rows, profiles.n), dtype=dtype), _parts(rows)
     sums = [np.zeros((profiles.n, SUMS)) for _ in range(min(threads, len(parts)))]
 
-    def work(worker: int, part: NDArray[np.int64]) -> None:
+    def work(worker: int, part: Integers) -> None:
         similarities_into(out, *_places(profiles, codes, part), profiles, rule, sums[worker])
 
     share_out(work, parts, threads)
     return out
 
 
-def dense_sensitivities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64] | None, threads: int) -> Likeness:
+def dense_sensitivities(profiles: Profiles, rule: Rule, codes: Integers | None, threads: int) -> Likeness:
     """Similarities and sensitivities of some entities to all, or of all pairs."""
     from discreet.neighbors.kernels import SUMS, sensitivities_into
 
@@ -95,21 +94,19 @@ def dense_sensitivities(profiles: Profiles, rule: Rule, codes: NDArray[np.int64]
     found = (similarity, lemma, exact, np.empty(shape, dtype=np.int32))
     sums, room = ([np.zeros((n, width)) for _ in range(threads)] for width in (SUMS, 3))
 
-    def work(worker: int, part: NDArray[np.int64]) -> None:
+    def work(worker: int, part: Integers) -> None:
         sensitivities_into(*found, *_places(profiles, codes, part), profiles, rule, sums[worker], room[worker])
 
     share_out(work, _parts(shape[0]), threads)
     return Likeness(*found)
 
 
-def _places(
-    profiles: Profiles, codes: NDArray[np.int64] | None, part: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], bool, NDArray[np.int32]]:
+def _places(profiles: Profiles, codes: Integers | None, part: Integers) -> tuple[Integers, bool, Codes]:
     """Rows of the result, whether each pair is computed once for both sides, and positions, for the kernels."""
     if codes is None:
         return profiles.code[part], True, part.astype(np.int32)
     return part, False, profiles.position[codes[part]]
 
 
-def _parts(size: int) -> list[NDArray[np.int64]]:
+def _parts(size: int) -> list[Integers]:
     return [np.arange(first, min(first + ROWS, size)) for first in range(0, size, ROWS)]

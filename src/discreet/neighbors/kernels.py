@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from discreet.neighbors.profiles import GHOST, Codes, Profiles, Values
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes
+from discreet.neighbors.profiles import GHOST, Profiles, Values
 
 __all__ = [
     "Rule",
@@ -29,9 +29,6 @@ __all__ = [
     "sort_by_entity",
     "sort_by_rater",
 ]
-
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.integer[Any]]
 
 # What is summed over the co-raters of two entities i and j, in this order: 1, v_i·v_j, v_i², v_j².
 SUMS = 4
@@ -101,7 +98,7 @@ def pair_similarity(rule: Rule, count: float, product: float, left: float, right
 
 
 @njit(cache=True, nogil=True)
-def similarity_at(profiles: Profiles, rule: Rule, sums: Floats, i: int, j: int) -> float:
+def similarity_at(profiles: Profiles, rule: Rule, sums: AnyFloats, i: int, j: int) -> float:
     """Similarity of the entities at two positions, from the sums of the first."""
     if rule.whole:
         return pair_similarity(rule, sums[j, 0], sums[j, 1], profiles.squares[i], profiles.squares[j])
@@ -109,7 +106,7 @@ def similarity_at(profiles: Profiles, rule: Rule, sums: Floats, i: int, j: int) 
 
 
 @njit(cache=True, nogil=True)
-def add_row(profiles: Profiles, i: int, everyone: bool, sums: Floats) -> None:
+def add_row(profiles: Profiles, i: int, everyone: bool, sums: AnyFloats) -> None:
     """Sums over the co-raters of the entity at position ``i`` and each other: everyone, or only later positions."""
     number = sums.dtype.type
     one = number(1)
@@ -139,7 +136,13 @@ def add_row(profiles: Profiles, i: int, everyone: bool, sums: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def similarities_into(
-    out: Floats, rows: Integers, mirror: bool, positions: Integers, profiles: Profiles, rule: Rule, sums: Floats
+    out: AnyFloats,
+    rows: AnyIntegers,
+    mirror: bool,
+    positions: AnyIntegers,
+    profiles: Profiles,
+    rule: Rule,
+    sums: AnyFloats,
 ) -> None:
     """Write the similarities of the entities at some positions to all others.
 
@@ -159,17 +162,17 @@ def similarities_into(
 
 @njit(cache=True, nogil=True)
 def sensitivities_into(
-    similarities: Floats,
-    lemmas: Floats,
-    exacts: Floats,
+    similarities: AnyFloats,
+    lemmas: AnyFloats,
+    exacts: AnyFloats,
     overlaps: Codes,
-    rows: Integers,
+    rows: AnyIntegers,
     mirror: bool,
-    positions: Integers,
+    positions: AnyIntegers,
     profiles: Profiles,
     rule: Rule,
-    sums: Floats,
-    found: Floats,
+    sums: AnyFloats,
+    found: AnyFloats,
 ) -> None:
     """Write similarities and what one co-rater less would make of them; arguments as in ``similarities_into``.
 
@@ -200,7 +203,7 @@ def sensitivities_into(
 
 @njit(cache=True, nogil=True)
 def _remove_one(
-    profiles: Profiles, rule: Rule, sums: Floats, i: int, j: int, mine: float, theirs: float, found: Floats
+    profiles: Profiles, rule: Rule, sums: AnyFloats, i: int, j: int, mine: float, theirs: float, found: AnyFloats
 ) -> None:
     """Raise the sensitivities of a pair to what the leaving of one co-rater asks for."""
     count = sums[j, 0]
@@ -235,7 +238,7 @@ def _rest(squares: float, value: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def count(group: Codes, counts: Integers) -> None:
+def count(group: Codes, counts: AnyIntegers) -> None:
     """Count how often each code occurs."""
     for one in group:
         counts[one] += 1
@@ -243,7 +246,7 @@ def count(group: Codes, counts: Integers) -> None:
 
 @njit(cache=True, nogil=True)
 def sort_by_entity(
-    entity: Codes, rater: Codes, value: Values, position: Codes, fill: Integers, raters: Codes, values: Values
+    entity: Codes, rater: Codes, value: Values, position: Codes, fill: AnyIntegers, raters: Codes, values: Values
 ) -> None:
     """Put records where ``fill`` says for the position of their entity."""
     for record in range(entity.size):
@@ -254,7 +257,7 @@ def sort_by_entity(
 
 
 @njit(cache=True, nogil=True)
-def sort_by_rater(first: int, last: int, values: Values, fill: Integers, profiles: Profiles) -> None:
+def sort_by_rater(first: int, last: int, values: Values, fill: AnyIntegers, profiles: Profiles) -> None:
     """Put the ratings of the entities at positions from ``first`` to ``last`` where ``fill`` says for their rater."""
     for i in range(first, last):
         square = 0.0

@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.neighbors.kernels import AHEAD, Floats, Integers, Rule, add_row, pair_similarity, prefetch, similarity_at
-from discreet.neighbors.profiles import Codes, Profiles
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes
+from discreet.neighbors.kernels import AHEAD, Rule, add_row, pair_similarity, prefetch, similarity_at
+from discreet.neighbors.profiles import Profiles
 
 __all__ = ["EMPTY", "merge", "nearest_by_products", "nearest_by_sums", "settle"]
 
@@ -32,7 +33,7 @@ def nearest_by_products(
     inverse: NDArray[np.float32],
     products: Codes,
     floors: NDArray[np.float32],
-    scores: Floats,
+    scores: AnyFloats,
     ranks: Codes,
 ) -> None:
     """Full-vector cosines of positive values, of each position from ``first`` to ``last`` with all later ones.
@@ -108,10 +109,10 @@ def nearest_by_sums(
     profiles: Profiles,
     rule: Rule,
     rank: Codes,
-    sums: Floats,
-    floors: NDArray[np.float64],
+    sums: AnyFloats,
+    floors: AnyFloats,
     floor_ranks: Codes,
-    scores: Floats,
+    scores: AnyFloats,
     ranks: Codes,
 ) -> None:
     """Any similarity, of each position from ``first`` to ``last`` with all later ones; see ``nearest_by_products``."""
@@ -139,7 +140,7 @@ def nearest_by_sums(
 
 
 @njit(cache=True, nogil=True)
-def offer(scores: Floats, ranks: Codes, score: float, rank: int) -> None:
+def offer(scores: AnyFloats, ranks: Codes, score: float, rank: int) -> None:
     """Put an entry in the place of the worst one of a list, if it is better."""
     if _worse(score, rank, scores[0], ranks[0]):
         return
@@ -147,7 +148,7 @@ def offer(scores: Floats, ranks: Codes, score: float, rank: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _sift(scores: Floats, ranks: Codes, size: int, score: float, rank: int) -> None:
+def _sift(scores: AnyFloats, ranks: Codes, size: int, score: float, rank: int) -> None:
     """Put an entry on top of a heap whose top is free, and down to where it belongs."""
     hole = 0
     while True:
@@ -169,7 +170,7 @@ def _worse(score: float, rank: int, other_score: float, other_rank: int) -> bool
 
 
 @njit(cache=True, nogil=True)
-def merge(scores: Floats, ranks: Codes, other_scores: Floats, other_ranks: Codes) -> None:
+def merge(scores: AnyFloats, ranks: Codes, other_scores: AnyFloats, other_ranks: Codes) -> None:
     """Offer the entries of other heaps to these, row by row."""
     for row in range(scores.shape[0]):
         for at in range(scores.shape[1]):
@@ -178,7 +179,7 @@ def merge(scores: Floats, ranks: Codes, other_scores: Floats, other_ranks: Codes
 
 
 @njit(cache=True, nogil=True)
-def settle(scores: Floats, ranks: Codes, code_of_rank: Integers) -> None:
+def settle(scores: AnyFloats, ranks: Codes, code_of_rank: AnyIntegers) -> None:
     """Sort each heap, the best entry first, and name candidates by their codes; −1 and score 0 where there are none."""
     for row in range(scores.shape[0]):
         for size in range(scores.shape[1] - 1, 0, -1):

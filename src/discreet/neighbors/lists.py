@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
@@ -40,8 +40,8 @@ class NeighborLists:
     (array([1], dtype=int32), array([0.5]))
     """
 
-    indices: NDArray[np.int32]
-    scores: NDArray[np.float64]
+    indices: Codes
+    scores: Floats
 
     def __len__(self) -> int:
         return self.indices.shape[0]
@@ -52,11 +52,11 @@ class NeighborLists:
         return self.indices.shape[1]
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """How many neighbors each entity has."""
         return np.count_nonzero(self.indices >= 0, axis=1)
 
-    def of(self, code: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def of(self, code: int) -> tuple[Codes, Floats]:
         """Codes and similarities of the neighbors of one entity."""
         if not 0 <= code < len(self):
             raise UsageError(f"there is no list of {code}: the codes run from 0 to {len(self) - 1}.")
@@ -64,9 +64,7 @@ class NeighborLists:
         return self.indices[code, :size], self.scores[code, :size]
 
 
-def nearest(
-    profiles: Profiles, rule: Rule, order: NDArray[np.int64], width: int, threads: int
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def nearest(profiles: Profiles, rule: Rule, order: Integers, width: int, threads: int) -> tuple[Floats, Codes]:
     """Scores and codes of the best candidates of each entity, best first."""
     from discreet.neighbors.list_kernels import EMPTY, merge, settle
 
@@ -89,13 +87,7 @@ def nearest(
     return scores[0], ranks[0]
 
 
-def _fill(
-    profiles: Profiles,
-    rule: Rule,
-    rank: NDArray[np.int32],
-    scores: list[NDArray[np.float64]],
-    ranks: list[NDArray[np.int32]],
-) -> None:
+def _fill(profiles: Profiles, rule: Rule, rank: Codes, scores: list[Floats], ranks: list[Codes]) -> None:
     """Offer every pair with a common rater to the lists of both, in whichever thread's set."""
     from discreet.neighbors.kernels import SUMS
     from discreet.neighbors.list_kernels import EMPTY, LEAST, nearest_by_products, nearest_by_sums

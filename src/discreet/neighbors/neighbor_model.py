@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import AnyIntegers, Codes, Integers, Matrix, Vector
 from discreet.common.remedies import KEEP_LATEST
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from discreet.models.histories import Histories
 
 __all__ = ["NeighborModel"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
@@ -164,18 +161,18 @@ class NeighborModel(PublishedModel):
         """Predicted ratings before they are clipped, so that the best stay in order; sums of weights where none are."""
         n_items = len(self.items_)
 
-        def draw(asking: NDArray[np.int64]) -> Matrix:
+        def draw(asking: Integers) -> Matrix:
             row, item = np.repeat(asking, n_items), np.tile(np.arange(n_items, dtype=np.int32), asking.size)
             return self._predicted(rows, row, item).reshape(asking.size, n_items)
 
         scores = self._answers.all(self._people(rows), draw) if self._draws else draw(np.arange(height_of(rows)))
         return np.where(np.isnan(scores), -np.inf, scores)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Vector:
         if self._data.rating is None:
             return np.full(item.size, np.nan)
 
-        def draw(places: NDArray[np.int64]) -> Vector:
+        def draw(places: Integers) -> Vector:
             return self._predicted(rows, row[places], item[places])
 
         if self._draws:
@@ -186,21 +183,21 @@ class NeighborModel(PublishedModel):
         scale = self._data.scale
         return predicted if scale is None else np.clip(predicted, float(scale.low), float(scale.high))
 
-    def _similar(self, items: NDArray[np.int32]) -> Matrix:
+    def _similar(self, items: Codes) -> Matrix:
         """All similarities; where a promise was made, only the neighbors that were chosen, with perturbed weights."""
         table = self._table
         if self.axis != "item":
             form = self._strategy.sensitivity_form
             table = PairTable(self._data, axis="item", similarity=self._measure(), form=form, whole=False)
 
-        def draw(places: NDArray[np.int64]) -> Matrix:
+        def draw(places: Integers) -> Matrix:
             return self._likeness(table, items[places])
 
         if self._strategy.guarantee() is None:
             return draw(np.arange(items.size))
         return self._alike.all(items.tolist(), draw).copy()
 
-    def _likeness(self, table: PairTable, items: NDArray[np.int32]) -> Matrix:
+    def _likeness(self, table: PairTable, items: Codes) -> Matrix:
         n_items = len(self.items_)
         other, target = np.tile(np.arange(n_items), items.size), np.repeat(items, n_items)
         similarity, sensitivity = table.at(target, other)
@@ -221,7 +218,7 @@ class NeighborModel(PublishedModel):
         """Whether asking twice could give two answers."""
         return not (isinstance(self._strategy, Nearest) and self._strategy.ties == "id")
 
-    def _predicted(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> Vector:
+    def _predicted(self, rows: csr_array, row: Integers, item: Codes) -> Vector:
         """Predictions of pairs, part by part, those with the same target together."""
         target = item if self.axis == "item" else row
         order = np.argsort(target, kind="stable")
@@ -236,14 +233,14 @@ class NeighborModel(PublishedModel):
             predicted[places] = self._combined(rows, row[places], item[places], newcomers)
         return predicted
 
-    def _sizes(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _sizes(self, rows: csr_array, row: Integers, item: Codes) -> Integers:
         """How many candidates each pair has."""
         if self.candidates == "all":
             return np.full(item.size, self._table.n, dtype=np.int64)
         starts, which = (rows.indptr, row) if self.axis == "item" else (self._data.csc.indptr, item)
         return np.diff(starts).astype(np.int64)[which]
 
-    def _newcomers(self, rows: csr_array) -> tuple[Likeness, NDArray[np.int64]] | None:
+    def _newcomers(self, rows: csr_array) -> tuple[Likeness, Integers] | None:
         """Similarities of strangers to all users, and which row each stranger has there."""
         strangers = np.flatnonzero(owners_of(rows) < 0)
         if self.axis == "item" or not strangers.size:
@@ -253,11 +250,7 @@ class NeighborModel(PublishedModel):
         return self._strangers.rows(rows[strangers]), place
 
     def _combined(
-        self,
-        rows: csr_array,
-        row: NDArray[np.int64],
-        item: NDArray[np.int32],
-        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
+        self, rows: csr_array, row: Integers, item: Codes, newcomers: tuple[Likeness, Integers] | None
     ) -> Vector:
         pools = self._pools(rows, row, item, newcomers)
         chosen = pools.choose(self._strategy)
@@ -275,13 +268,7 @@ class NeighborModel(PublishedModel):
         predicted = said + level if centered else said
         return predicted if self.fallback is None else np.where(np.isnan(predicted), level, predicted)
 
-    def _pools(
-        self,
-        rows: csr_array,
-        row: NDArray[np.int64],
-        item: NDArray[np.int32],
-        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
-    ) -> Pools:
+    def _pools(self, rows: csr_array, row: Integers, item: Codes, newcomers: tuple[Likeness, Integers] | None) -> Pools:
         """The candidates of each pair, without the target and without those of similarity 0."""
         # Who could say something: the person's own ratings for items, everybody's ratings of the item for users.
         source, which = (rows, row) if self.axis == "item" else (self._data.csc, item)
@@ -305,11 +292,7 @@ class NeighborModel(PublishedModel):
         return pools.only((similarity != 0) & (other != target))
 
     def _user_likeness(
-        self,
-        target: NDArray[np.int64],
-        other: NDArray[np.integer],
-        row: NDArray[np.int64],
-        newcomers: tuple[Likeness, NDArray[np.int64]] | None,
+        self, target: Integers, other: AnyIntegers, row: Integers, newcomers: tuple[Likeness, Integers] | None
     ) -> tuple[Vector, Vector | None]:
         """Similarities of users to users; strangers, whose code is −1, have theirs from their history."""
         if newcomers is None:

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Vector
 from discreet.data.interactions import Interactions
 from discreet.neighbors.dense import Form, Likeness
 from discreet.neighbors.profiles import Axis
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["PairTable"]
-
-Vector = NDArray[np.float64]
-Integers = NDArray[np.integer]
 
 # Up to so many bytes all pairs are computed at once and kept.
 WHOLE = 2**30
@@ -59,14 +57,14 @@ class PairTable:
         """Whether a pair costs nothing more than looking it up."""
         return self._whole is not None
 
-    def at(self, target: Integers, other: Integers) -> tuple[Vector, Vector | None]:
+    def at(self, target: AnyIntegers, other: AnyIntegers) -> tuple[Vector, Vector | None]:
         """Similarity and RS of each pair of codes."""
         if self._whole is not None:
             return self._whole.at(target, other, self.form)
         codes, row = np.unique(target, return_inverse=True)
         return _computed(self.data, self.axis, self.similarity, self.form, codes).at(row, other, self.form)
 
-    def rows(self, codes: Integers) -> Likeness:
+    def rows(self, codes: AnyIntegers) -> Likeness:
         """Similarities of these to all, one row each."""
         if self._whole is not None:
             return self._whole.mapped(lambda part: part[codes])
@@ -102,7 +100,7 @@ class PairTable:
 
 
 def _computed(
-    data: Interactions, axis: Axis, similarity: Similarity, form: Form | None, codes: Integers | None
+    data: Interactions, axis: Axis, similarity: Similarity, form: Form | None, codes: AnyIntegers | None
 ) -> Likeness:
     """Rows of these codes, or all. Numbers are 32 bits wide on every way, so that ties are the same on all."""
     if form is not None:

@@ -14,15 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Integers, Mask, Matrix, Vector
 from discreet.neighbors.selection import CandidateLists, SelectionStrategy
 
 __all__ = ["Chosen", "Pools", "parts_of_size", "ragged", "weighted_mean"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.integer]
 
 # About so many candidates are held at a time.
 CELLS = 2**22
@@ -44,13 +40,13 @@ class Pools:
         What a candidate says: the rating, or NaN where there is none.
     """
 
-    starts: NDArray[np.int64]
-    other: Integers
+    starts: Integers
+    other: AnyIntegers
     similarity: Vector
     sensitivity: Vector | None
     value: Vector
 
-    def only(self, keep: NDArray[np.bool_]) -> Pools:
+    def only(self, keep: Mask) -> Pools:
         """The same lists without the candidates outside the mask."""
         starts = np.concatenate([[0], np.cumsum(keep)])[self.starts]
         sensitivity = None if self.sensitivity is None else self.sensitivity[keep]
@@ -75,7 +71,7 @@ class Pools:
 class Chosen:
     """The neighbors of each question in one row: codes (−1 for none), weights, and what they say (NaN for nothing)."""
 
-    other: Integers
+    other: AnyIntegers
     weight: Matrix
     value: Matrix
 
@@ -108,7 +104,7 @@ def weighted_mean(chosen: Chosen, *, means: Vector | None, equal: bool = False) 
         return np.where(total > 0, (weight * value).sum(axis=1) / total, np.nan)
 
 
-def ragged(begin: Integers, size: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def ragged(begin: AnyIntegers, size: AnyIntegers) -> tuple[Integers, Integers]:
     """Where lists start when they are joined, and the places that they take their members from.
 
     Examples
@@ -120,7 +116,7 @@ def ragged(begin: Integers, size: Integers) -> tuple[NDArray[np.int64], NDArray[
     return starts, np.arange(starts[-1]) + np.repeat(begin - starts[:-1], size)
 
 
-def parts_of_size(cost: Integers, most: int = CELLS) -> Iterator[slice]:
+def parts_of_size(cost: AnyIntegers, most: int = CELLS) -> Iterator[slice]:
     """Cut a row of questions so that the costs within each part add up to about ``most``.
 
     Examples

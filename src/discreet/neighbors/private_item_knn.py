@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.models.heads import HeadChoice, HeadModel
@@ -200,13 +200,13 @@ class PrivateItemKNN(HeadModel):
         strength /= release.parameters.get("series", {}).get("noise_factor", 1)
         self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         if self.ranking_ != "neighbors":
             return self._by_popularity(rows)
         touched = rows[:, self.head_].astype(bool).astype(np.float64)
         return self._by_popularity(rows, touched @ self.affinity_.T)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         if self.low_ is None or self.high_ is None:
             return np.full(item.size, np.nan)
         # Every history relative to the offsets, and the person's own level with two ratings' worth of the general one.
@@ -230,7 +230,7 @@ class PrivateItemKNN(HeadModel):
             predicted[index] += float(weights @ values) / (np.abs(weights).sum() + 1)
         return np.clip(predicted, self.low_, self.high_)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         return self._alike(items, self.affinity_)
 
 

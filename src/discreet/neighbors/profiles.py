@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.threads import share_out
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -22,7 +23,6 @@ __all__ = ["Axis", "Centering", "Profiles", "profiles_of", "rating_step"]
 
 Axis = Literal["item", "user"]
 Centering = Literal["none", "entity", "rater"]
-Codes = NDArray[np.int32]
 GHOST = 1e-12  # a difference that is smaller than this part of its terms is rounding
 
 Values = NDArray[Any]
@@ -53,14 +53,14 @@ class Profiles(NamedTuple):
         Position of the entity with each code.
     """
 
-    starts: NDArray[np.int64]
+    starts: Integers
     rater: Codes
     place: Codes
-    rater_starts: NDArray[np.int64]
+    rater_starts: Integers
     entity: NDArray[np.unsignedinteger[Any]]
     value: Values
-    squares: NDArray[np.float64]
-    code: NDArray[np.int64]
+    squares: Floats
+    code: Integers
     position: Codes
 
     @property
@@ -128,7 +128,7 @@ def _in_steps(value: Values, data: Interactions) -> Values:
     return value.astype(np.float64)
 
 
-def _centered(value: Values, group: Codes) -> NDArray[np.float64]:
+def _centered(value: Values, group: Codes) -> Floats:
     """Values without the mean of their group."""
     if not value.size:
         return value.astype(np.float64)
@@ -189,10 +189,10 @@ def _laid_out(entity: Codes, rater: Codes, value: Values, n: int, m: int, thread
     return found
 
 
-def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _starts(counts: Integers) -> Integers:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
 
 
-def _offsets(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _offsets(starts: Integers, counts: Integers) -> Integers:
     """Where each part of the records begins within each group."""
     return starts[:-1] + np.cumsum(counts, axis=0) - counts

@@ -17,8 +17,9 @@ import math
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.common.arrays import Floats, Vector
 from discreet.errors import UsageError
 
 __all__ = [
@@ -29,8 +30,7 @@ __all__ = [
     "smooth_bound",
 ]
 
-Vector = NDArray[np.float64]
-Number = TypeVar("Number", float, NDArray[np.float64])
+Number = TypeVar("Number", float, Floats)
 
 
 def pair_cosine(first: ArrayLike, second: ArrayLike) -> float:

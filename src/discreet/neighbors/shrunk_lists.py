@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Floats, Integers
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -75,23 +75,23 @@ class ListRule:
         """How many steps one user can move a similarity: ⌈2^bits·(1/(1+λ) + 2·error)⌉, rounding included."""
         return math.ceil(2**self.bits * (1 / (1 + self.shrinkage) + 2 * FLOAT_ERROR))
 
-    def similarities(self, data: Interactions, targets: NDArray[np.integer]) -> NDArray[np.int64]:
+    def similarities(self, data: Interactions, targets: AnyIntegers) -> Integers:
         """Shrunk cosines of some items to all, rounded down to the grid; ratings must be whole numbers."""
         kind = Similarity("cosine_shrunk", shrinkage=self.shrinkage)
         rows = similarity_rows(data, axis="item", similarity=kind, rows=targets.tolist())
         return on_grid(rows, self.bits)
 
-    def scores(self, grid: NDArray[np.int64]) -> BoundedSums:
+    def scores(self, grid: Integers) -> BoundedSums:
         """What the candidates are chosen by: similarities, the low ones raised to w below the k-th."""
         kth = np.partition(grid, grid.size - self.k)[grid.size - self.k]
         raised = np.maximum(grid, max(0, int(kth) - self.truncation))
         return self._bounded(raised, grid.size)
 
-    def weights(self, chosen: NDArray[np.int64]) -> BoundedSums:
+    def weights(self, chosen: Integers) -> BoundedSums:
         """Similarities of those chosen; one user has co-rated at most cap − 1 of them with the target."""
         return self._bounded(chosen, min(self.k, self.cap - 1))
 
-    def _bounded(self, values: NDArray[np.int64], moved: int) -> BoundedSums:
+    def _bounded(self, values: Integers, moved: int) -> BoundedSums:
         return BoundedSums(
             values=values,
             step=Fraction(1, 2**self.bits),
@@ -146,12 +146,12 @@ class ItemMeans:
         The general level in stars.
     """
 
-    popularity: NDArray[np.float64]
-    means: NDArray[np.float64]
+    popularity: Floats
+    means: Floats
     level: float
 
     @classmethod
-    def of(cls, noisy: NDArray[np.int64], scale: RatingScale | None, noise: float) -> ItemMeans:
+    def of(cls, noisy: Integers, scale: RatingScale | None, noise: float) -> ItemMeans:
         """Read them from noisy ``item_sums`` in grid steps; ``noise`` is the standard deviation in users."""
         n_items = (noisy.size - 2) // 2
         part = float(ITEM_PART)
@@ -208,7 +208,7 @@ def item_sums(data: Interactions) -> BoundedSums:
     )
 
 
-def _on_scale(data: Interactions) -> NDArray[np.int64]:
+def _on_scale(data: Interactions) -> Integers:
     """Ratings from −2^VALUE_BITS to 2^VALUE_BITS."""
     if data.scale is None:
         raise UsageError("ratings need a public scale.", remedy=DECLARE_SCALE)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
@@ -181,7 +181,7 @@ class ShrunkPNCF(ReleasedModel):
         items = pl.DataFrame({"item_id": plan.public})
         return {"first": first, "neighbors": neighbors, "weights": weights, "items": items}
 
-    def _lists(self, data: Interactions) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _lists(self, data: Interactions) -> tuple[Codes, Integers]:
         """Neighbors of every item of the catalog and their noisy similarities, in grid steps."""
         n_items, rule = data.n_items, self._rule(data.n_items)
         _, _, selection, similarities = self._shares
@@ -217,7 +217,7 @@ class ShrunkPNCF(ReleasedModel):
         self.noise_ = float(parameters["noise_weights"])
         self.ranking_ = "neighbors" if self.noise_ < DROWNED else "popularity"
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         # Below everything that neighbors speak for, items stand by popularity: −1/(1 + weight) rises with it.
         weight = self.means_.popularity
         popular = -1 / (1 + np.maximum(weight, 0)) + 1e-9 * np.minimum(weight, 0)
@@ -227,7 +227,7 @@ class ShrunkPNCF(ReleasedModel):
         spoken = (_touched(rows) @ self.weights_.T).toarray()
         return np.where(spoken > 0, spoken, scores)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         if self.scale_ is None:
             return np.full(item.size, np.nan)
         means, counts = self.means_.means, np.diff(rows.indptr)
@@ -244,7 +244,7 @@ class ShrunkPNCF(ReleasedModel):
         predicted = means[item] + levels[row] + trust * agreed / (weight + self.noise_ + 1e-12)
         return np.clip(predicted, float(self.scale_.low), float(self.scale_.high))
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         likeness = self.weights_[items].toarray()
         return np.where(likeness > 0, likeness, -np.inf)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats, Integers
 from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.common.threads import available_threads
 from discreet.data.interactions import Interactions
@@ -183,7 +184,7 @@ def similarity_rows(
     similarity: Similarity | None = None,
     rows: Iterable[int],
     threads: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Similarities of some items, or users, to all: one row for each code in ``rows``, one column a code.
 
     The layout of the ratings is kept as long as the data live, so that asking again is cheap. The numbers are the
@@ -280,7 +281,7 @@ def _prepared(
     return kept[2], rule, n_threads
 
 
-def _checked_codes(codes: Iterable[int], n: int) -> NDArray[np.int64]:
+def _checked_codes(codes: Iterable[int], n: int) -> Integers:
     """Whole numbers from 0 to n − 1, as an array."""
     found = np.asarray(codes if isinstance(codes, np.ndarray) else list(codes))
     if found.size == 0 and found.ndim == 1:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Codes, Floats, Integers
 
 __all__ = ["by_columns", "by_rows", "settle_lists", "squared_norm"]
 
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Starts = NDArray[np.int64]
+Starts = Integers
 
 
 @njit(cache=True)
@@ -95,14 +94,7 @@ def by_columns(
 
 @njit(cache=True)
 def settle_lists(
-    rows: Starts,
-    codes: NDArray[np.int32],
-    values: NDArray[np.float64],
-    reaches: Starts,
-    waiting: NDArray[np.float64],
-    n_settled: int,
-    n_rows: int,
-    most: int,
+    rows: Starts, codes: Codes, values: Floats, reaches: Starts, waiting: Floats, n_settled: int, n_rows: int, most: int
 ) -> None:
     """Merge those who wait into the lists of the given rows.
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
-from discreet.data.ids import Codes, group_order
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes, Floats, Integers
+from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, UsageError
 
@@ -18,7 +19,6 @@ __all__ = ["Axis", "BuiltList", "Cosine", "Profile", "SimilarityLists", "Visit"]
 Axis = Literal["user", "item"]
 Cosine = Literal["cosine", "cosine_full"]
 Visit = Literal["rows", "columns"]
-Floats = NDArray[np.float64]
 
 MOST_WAITING = 128
 """So many new rows wait at most before all lists are brought up to date in one pass."""
@@ -44,7 +44,7 @@ class Profile:
     ratings: Floats
 
     @classmethod
-    def of(cls, columns: NDArray[np.integer], ratings: NDArray[np.floating]) -> Profile:
+    def of(cls, columns: AnyIntegers, ratings: AnyFloats) -> Profile:
         """Put into order; −0.0 becomes 0.0, which is the same rating in other bytes."""
         order = np.argsort(columns, kind="stable")
         return cls(columns[order].astype(np.int32), ratings[order].astype(np.float64) + 0.0)
@@ -132,7 +132,7 @@ class SimilarityLists:
         entries = slice(self._starts[row], self._starts[row + 1])
         return Profile(self._columns[entries], self._ratings[entries])
 
-    def first_equal(self, candidates: NDArray[np.int64], profile: Profile) -> int | None:
+    def first_equal(self, candidates: Integers, profile: Profile) -> int | None:
         """The first of the candidates whose row is this profile."""
         sizes = self._starts[candidates + 1] - self._starts[candidates]
         for candidate in candidates[sizes == profile.columns.size].tolist():
@@ -164,7 +164,7 @@ class SimilarityLists:
         tail = self.similarities_to(np.arange(self._n_indexed, self.n_rows), profile)
         return np.concatenate([indexed, tail])
 
-    def similarities_to(self, rows: NDArray[np.int64], profile: Profile) -> Floats:
+    def similarities_to(self, rows: Integers, profile: Profile) -> Floats:
         """Similarity of a profile to some rows."""
         stored = (self._starts, self._columns, self._ratings, self._norms)
         return self._kernels.by_rows(profile.columns, profile.ratings, self.n_columns, *stored, rows, self._corated)
@@ -193,7 +193,7 @@ class SimilarityLists:
         end = min(self.n_rows - 1, self._most)
         return self._list_codes[row, :end], self._list_values[row, :end]
 
-    def as_similar(self, row: int, similarity: float) -> NDArray[np.integer]:
+    def as_similar(self, row: int, similarity: float) -> AnyIntegers:
         """Rows that have exactly this similarity to a row; itself among them if a copy of it would."""
         codes, values = self.list_of(row)
         found = codes[_equals(values, similarity)]
@@ -240,7 +240,7 @@ class SimilarityLists:
         self._settle(np.arange(self.n_rows))
         self._n_settled = self.n_rows
 
-    def _settle(self, rows: NDArray[np.int64]) -> None:
+    def _settle(self, rows: Integers) -> None:
         kept = (self._list_codes, self._list_values, self._reaches, self._waiting)
         self._kernels.settle_lists(rows, *kept, self._n_settled, self.n_rows, self._most)
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Integers
 from discreet.data.ids import as_id_series
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, UsageError
@@ -70,7 +70,7 @@ class TwinSets:
     """
 
     sizes: list[int]
-    common: NDArray[np.int64]
+    common: Integers
 
 
 class TwinSearch(ListBuilder):
@@ -137,7 +137,7 @@ class TwinSearch(ListBuilder):
             sizes.append(found.size)
         return TwinSets(sizes, np.flatnonzero(votes == probes.size))
 
-    def _drawn(self, n_rows: int) -> NDArray[np.int64]:
+    def _drawn(self, n_rows: int) -> Integers:
         """The next probes of the deck; a new deck where it has too few cards, or those of another game."""
         count = min(self.probes, n_rows)
         if self._deck.size < count or (self._deck.size and self._deck.max() >= n_rows):
@@ -172,7 +172,7 @@ class HashedTwins(ListBuilder):
         self.otherwise = otherwise or FullComputation()
         self._lists: SimilarityLists | None = None
         self._n_known = 0
-        self._rows_of: dict[bytes, NDArray[np.int64]] = {}
+        self._rows_of: dict[bytes, Integers] = {}
 
     def build(self, lists: SimilarityLists, profile: Profile) -> BuiltList:
         self._catch_up(lists)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.models.reference_model import ReferenceModel
 from discreet.pairs.pair_sums import Pairs, pair_sums
@@ -82,26 +82,26 @@ class CoPurchaseCosine(ReferenceModel):
         self.pairs_ = Pairs(sums.starts, sums.others, sums.counts / np.sqrt(both), sums.counts[:0])
         self._rated = data.rating is not None
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         """Equation 8; below everything that a purchase speaks for, items stand by popularity."""
         found = self.estimates(rows)
         return np.where(found > 0, found, -1 / (1 + self.buyers_))
 
-    def estimates(self, rows: csr_array) -> NDArray[np.float64]:
+    def estimates(self, rows: csr_array) -> Floats:
         """p̂ of every item for each history; 0 where nothing speaks for it."""
         sums, _ = self.pairs_.scores(rows.indptr, rows.indices, np.zeros(rows.indices.size))
         return sums / np.maximum(np.diff(rows.indptr), 1)[:, None]
 
-    def predicted(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def predicted(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """p̂ of ``item[i]`` for the history ``rows[row[i]]``."""
         sums, _ = self.pairs_.means(rows.indptr, rows.indices, np.zeros(rows.indices.size), row, item)
         return sums / np.maximum(np.diff(rows.indptr), 1)[row]
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Estimates of purchases; nothing is predicted about ratings."""
         return np.full(item.size, np.nan) if self._rated else self.predicted(rows, row, item)
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         scores = np.full((items.size, len(self.items_)), -np.inf)
         for row, item in enumerate(items):
             entries = slice(self.pairs_.starts[item], self.pairs_.starts[item + 1])

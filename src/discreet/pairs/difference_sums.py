@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
@@ -108,7 +108,7 @@ def pair_bounds(weights: Sequence[int], *, unit: Unit, span: int) -> PairBounds:
 
 
 def difference_sums(
-    data: Interactions, head: NDArray[np.int32], *, unit: Unit, norm: Norm, most: int | None = None, equal: bool = False
+    data: Interactions, head: Codes, *, unit: Unit, norm: Norm, most: int | None = None, equal: bool = False
 ) -> WeighedPairs:
     """Weighed differences and counts of all pairs of the head.
 
@@ -151,14 +151,7 @@ def empty_sums(
 
 
 def _bounded(
-    differences: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    scale: RatingScale,
-    most: int,
-    *,
-    unit: Unit,
-    norm: Norm,
-    equal: bool,
+    differences: Integers, counts: Integers, scale: RatingScale, most: int, *, unit: Unit, norm: Norm, equal: bool
 ) -> WeighedPairs:
     table, one = pair_weights(most, unit=unit, norm=norm, equal=equal)
     span, step = rating_steps(scale)
@@ -167,7 +160,7 @@ def _bounded(
     half = 2 if unit == VALUE else 1
     largest = max(table, default=0)
 
-    def sums(values: NDArray[np.int64], worth: Fraction, l1: int, l2: int, linf: int, positive: bool) -> BoundedSums:
+    def sums(values: Integers, worth: Fraction, l1: int, l2: int, linf: int, positive: bool) -> BoundedSums:
         return BoundedSums(
             values=values,
             step=worth / one,
@@ -203,7 +196,7 @@ def _largest(n: int, old: int, new: int) -> int:
     return max(old * p * (n - p) + new * p for p in (min(n, top), min(n, top + 1)))
 
 
-def _steps(data: Interactions) -> NDArray[np.int64]:
+def _steps(data: Interactions) -> Integers:
     """Ratings in whole steps above the low end of the scale."""
     assert data.rating is not None
     assert data.scale is not None

@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
+
 __all__ = ["PairRecords", "add_pairs", "mirror", "pair_means", "pair_scores"]
 
-Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[Any]
 
 
@@ -37,16 +38,18 @@ class PairRecords(NamedTuple):
         Ratings.
     """
 
-    item_starts: NDArray[np.int64]
-    item_users: NDArray[np.int32]
-    item_places: NDArray[np.int32]
-    user_starts: NDArray[np.int64]
+    item_starts: Integers
+    item_users: Codes
+    item_places: Codes
+    user_starts: Integers
     user_items: NDArray[np.uint32]
     values: Numbers
 
 
 @njit(cache=True, nogil=True)
-def add_pairs(first: int, records: PairRecords, weights: Integers, differences: Numbers, counts: Integers) -> None:
+def add_pairs(
+    first: int, records: PairRecords, weights: AnyIntegers, differences: Numbers, counts: AnyIntegers
+) -> None:
     """Add Σ w·(x_i − x_j) and Σ w over common users, for the items i from ``first`` on that the sums have rows for.
 
     Only items j behind i are looked at: the sums of the others are these with the sign changed.
@@ -67,8 +70,8 @@ def add_pairs(first: int, records: PairRecords, weights: Integers, differences: 
 
 @njit(cache=True, nogil=True)
 def mirror(
-    upper_starts: Integers, upper_others: Integers, upper_differences: Numbers, upper_counts: Integers
-) -> tuple[NDArray[np.int64], Integers, Numbers, Integers]:
+    upper_starts: AnyIntegers, upper_others: AnyIntegers, upper_differences: Numbers, upper_counts: AnyIntegers
+) -> tuple[Integers, AnyIntegers, Numbers, AnyIntegers]:
     """Both sides of every pair from one: first the others before an item, then those behind it, all rising."""
     n = upper_starts.size - 1
     fill = np.zeros(n, dtype=np.int64)
@@ -96,15 +99,15 @@ def mirror(
 
 @njit(cache=True, nogil=True)
 def pair_scores(
-    people: NDArray[np.int64],
-    touched: Integers,
-    said: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    others: Integers,
-    values: NDArray[np.float64],
+    people: Integers,
+    touched: AnyIntegers,
+    said: Floats,
+    starts: Integers,
+    others: AnyIntegers,
+    values: Floats,
     weights: Numbers,
-    sums: NDArray[np.float64],
-    totals: NDArray[np.float64],
+    sums: Floats,
+    totals: Floats,
 ) -> None:
     """Add for each person and item the sum over the person's items k of w·(value + said), and of w; w is 1 without
     weights.
@@ -124,17 +127,17 @@ def pair_scores(
 
 @njit(cache=True, nogil=True)
 def pair_means(
-    people: NDArray[np.int64],
-    touched: Integers,
-    said: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    others: Integers,
-    values: NDArray[np.float64],
+    people: Integers,
+    touched: AnyIntegers,
+    said: Floats,
+    starts: Integers,
+    others: AnyIntegers,
+    values: Floats,
     weights: Numbers,
-    who: NDArray[np.int64],
-    item: Integers,
-    sums: NDArray[np.float64],
-    totals: NDArray[np.float64],
+    who: Integers,
+    item: AnyIntegers,
+    sums: Floats,
+    totals: Floats,
 ) -> None:
     """The numbers of ``pair_scores`` for some people and items only, to the last bit."""
     for question in range(item.size):

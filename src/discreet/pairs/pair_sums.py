@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers, Mask
 from discreet.common.threads import available_threads, share_out
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
@@ -43,14 +44,14 @@ class PairSums:
         What a step is worth.
     """
 
-    starts: NDArray[np.int64]
-    others: NDArray[np.integer]
+    starts: Integers
+    others: AnyIntegers
     differences: NDArray[Any]
-    counts: NDArray[np.integer]
+    counts: AnyIntegers
     step: float
 
     @property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Integers:
         """The item i of every entry."""
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
@@ -69,14 +70,12 @@ class Pairs:
         How much it counts; empty where all count the same.
     """
 
-    starts: NDArray[np.int64]
-    others: NDArray[np.integer]
-    values: NDArray[np.float64]
+    starts: Integers
+    others: AnyIntegers
+    values: Floats
     weights: NDArray[Any]
 
-    def scores(
-        self, starts: NDArray[np.integer], items: NDArray[np.integer], said: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def scores(self, starts: AnyIntegers, items: AnyIntegers, said: Floats) -> tuple[Floats, Floats]:
         """Of each history and item the sum of w·(value + said) over the history, and the sum of the w."""
         from discreet.pairs.pair_kernels import pair_scores
 
@@ -91,13 +90,8 @@ class Pairs:
         return sums, totals
 
     def means(
-        self,
-        starts: NDArray[np.integer],
-        items: NDArray[np.integer],
-        said: NDArray[np.float64],
-        row: NDArray[np.int64],
-        item: NDArray[np.int32],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, starts: AnyIntegers, items: AnyIntegers, said: Floats, row: Integers, item: Codes
+    ) -> tuple[Floats, Floats]:
         """The same for some histories and items only."""
         from discreet.pairs.pair_kernels import pair_means
 
@@ -111,7 +105,7 @@ class Pairs:
         return sums, totals
 
     @property
-    def _arrays(self) -> tuple[NDArray[np.int64], NDArray[np.integer], NDArray[np.float64], NDArray[Any]]:
+    def _arrays(self) -> tuple[Integers, AnyIntegers, Floats, NDArray[Any]]:
         return self.starts, self.others, self.values, self.weights
 
 
@@ -169,9 +163,7 @@ def pair_sums(
     return PairSums(*mirror(starts, others, differences, counts), step=step)
 
 
-def pair_records(
-    user: NDArray[np.int32], item: NDArray[np.int32], values: NDArray[Any], n_users: int, n_items: int
-) -> PairRecords:
+def pair_records(user: Codes, item: Codes, values: NDArray[Any], n_users: int, n_items: int) -> PairRecords:
     """Records, sorted by user and item, laid out for the compiled loops."""
     from discreet.pairs.pair_kernels import PairRecords
 
@@ -186,7 +178,7 @@ def pair_records(
     )
 
 
-def _of_head(data: Interactions, head: int | None) -> slice | NDArray[np.bool_]:
+def _of_head(data: Interactions, head: int | None) -> slice | Mask:
     """Records of the items that are compared."""
     if head is None or head >= data.n_items:
         return slice(None)

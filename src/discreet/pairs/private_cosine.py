@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats
 from discreet.data.interactions import Interactions
 from discreet.models.heads import HeadChoice, HeadModel, read_statistics
 from discreet.models.item_gram import empty_gram, item_gram
@@ -142,12 +142,12 @@ class PrivateCosine(HeadModel):
         k = self.head_.size if self.k is None else self.k
         self.cosines_ = affinity_of(together, release.parameters["noise_together"], k)
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         """Equation 8; below everything that a purchase speaks for, items stand by popularity."""
         touched = rows[:, self.head_].astype(bool).astype(np.float64)
         return self._by_popularity(rows, (touched @ self.cosines_.T) / np.maximum(np.diff(rows.indptr), 1)[:, None])
 
-    def _similar(self, items: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _similar(self, items: Codes) -> Floats:
         return self._alike(items, self.cosines_)
 
 

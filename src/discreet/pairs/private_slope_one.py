@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Codes, Floats, Integers, Matrix
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -50,8 +50,6 @@ SPREAD = 0.06
 
 OFFSETS = 0.12
 """How far items usually are from the general level, in widths of the scale."""
-
-Matrix = NDArray[np.float64]
 
 _THEOREMS = {
     ("user", "add-remove"): "Theorem 1",
@@ -217,7 +215,7 @@ class PrivateSlopeOne(HeadModel):
             threshold=float(as_fraction(self.threshold)),
         )
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         """Predictions before they are clipped, so that the best stay in order."""
         predicted = self._levels(rows)[:, None] + self.offsets_
         # Products of a sparse and a dense matrix are added row by row in the order of the history, so that nobody's
@@ -231,7 +229,7 @@ class PrivateSlopeOne(HeadModel):
         predicted[:, self.head_] = np.where(weights > 0, spoken / np.where(weights > 0, weights, 1.0), plain)
         return predicted
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         predicted = np.empty(item.size)
         asked, place = np.unique(row, return_inverse=True)
         step = max(1, 2**22 // max(1, len(self.items_)))
@@ -241,7 +239,7 @@ class PrivateSlopeOne(HeadModel):
             predicted[part] = scores[place[part] - begin, item[part]]
         return np.clip(predicted, self.low_, self.high_)
 
-    def _levels(self, rows: csr_array) -> NDArray[np.float64]:
+    def _levels(self, rows: csr_array) -> Floats:
         """How far up the scale each person rates, apart from what the items are like."""
         counts = np.diff(rows.indptr)
         owner = np.repeat(np.arange(counts.size), counts)

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
@@ -59,11 +59,11 @@ class PublishedOutputs(PublishedModel):
         return self._claim().guarantee()
 
     @abstractmethod
-    def _outputs(self, rows: csr_array) -> NDArray[np.float64]:
+    def _outputs(self, rows: csr_array) -> Floats:
         """f of every item for each history, without noise."""
 
     @abstractmethod
-    def _output(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _output(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """f of some items, without noise."""
 
     def __post_init__(self) -> None:
@@ -75,11 +75,11 @@ class PublishedOutputs(PublishedModel):
 
     # Using
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         scores = self._answers.all(self._people(rows), lambda asking: self._noisy(self._outputs(rows[asking])))
         return np.where(self._served(rows)[:, None], scores, -np.inf)
 
-    def _drawn(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _drawn(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Noisy outputs of some items; NaN for people with too few ratings."""
         people = self._people(rows)
         found = self._answers.some(
@@ -89,10 +89,10 @@ class PublishedOutputs(PublishedModel):
         )
         return np.where(self._served(rows)[row], found, np.nan)
 
-    def _noisy(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _noisy(self, outputs: Floats) -> Floats:
         return outputs + laplace(np.full(outputs.shape, float(self.sensitivity() / as_positive(self.epsilon))))
 
-    def _served(self, rows: csr_array) -> NDArray[np.bool_]:
+    def _served(self, rows: csr_array) -> Mask:
         """Who has ratings enough to be recommended anything."""
         return np.diff(rows.indptr) >= self.least_ratings
 
@@ -180,13 +180,13 @@ class PublishedSlopeOne(PublishedOutputs):
         self._plain = SlopeOne(minimum_overlap=self.minimum_overlap).fit(data)
         self._range = (float(data.scale.low), float(data.scale.high))
 
-    def _outputs(self, rows: csr_array) -> NDArray[np.float64]:
+    def _outputs(self, rows: csr_array) -> Floats:
         return self._plain._score(rows)
 
-    def _output(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _output(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         return self._plain.predicted(rows, row, item)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         return np.clip(self._drawn(rows, row, item), *self._range)
 
 
@@ -229,12 +229,12 @@ class PublishedCosine(PublishedOutputs):
         self._plain = CoPurchaseCosine().fit(data)
         self._rated = data.rating is not None
 
-    def _outputs(self, rows: csr_array) -> NDArray[np.float64]:
+    def _outputs(self, rows: csr_array) -> Floats:
         return self._plain.estimates(rows)
 
-    def _output(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _output(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         return self._plain.predicted(rows, row, item)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Estimates of purchases; nothing is predicted about ratings."""
         return np.full(item.size, np.nan) if self._rated else np.clip(self._drawn(rows, row, item), 0, 1)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.published_model import entity_means
@@ -103,41 +103,35 @@ class SlopeOne(ReferenceModel):
         self.means_ = np.where(np.isnan(means), self.level_, means)
         self._range = (-np.inf, np.inf) if data.scale is None else (float(data.scale.low), float(data.scale.high))
 
-    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+    def _score(self, rows: csr_array) -> Floats:
         """Predictions before they are clipped, so that the best stay in order."""
         sums, totals = self.pairs_.scores(rows.indptr, rows.indices, self._said(rows))
         levels, counts = _levels(rows)
         found = self._combined(sums, totals, levels[:, None], counts[:, None])
         return np.where(counts[:, None] > 0, found, self.means_)
 
-    def _rate(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         return np.clip(self.predicted(rows, row, item), *self._range)
 
-    def predicted(self, rows: csr_array, row: NDArray[np.int64], item: NDArray[np.int32]) -> NDArray[np.float64]:
+    def predicted(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Predictions of ``item[i]`` for the history ``rows[row[i]]``, before they are clipped to the scale."""
         sums, totals = self.pairs_.means(rows.indptr, rows.indices, self._said(rows), row, item)
         levels, counts = _levels(rows)
         found = self._combined(sums, totals, levels[row], counts[row])
         return np.where(counts[row] > 0, found, self.means_[item])
 
-    def _said(self, rows: csr_array) -> NDArray[np.float64]:
+    def _said(self, rows: csr_array) -> Floats:
         """What is added to every s_jk before it is weighed; in a plain mean the ratings come to the person's mean."""
         return rows.data.astype(np.float64) if self.weighted else np.zeros(rows.indices.size)
 
-    def _combined(
-        self,
-        sums: NDArray[np.float64],
-        totals: NDArray[np.float64],
-        levels: NDArray[np.float64],
-        counts: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def _combined(self, sums: Floats, totals: Floats, levels: Floats, counts: Integers) -> Floats:
         """Equations 5 and 6; a person's mean where nothing can be compared."""
         if self.weighted:
             return np.where(totals > 0, sums / np.where(totals > 0, totals, 1), levels)
         return levels + sums / np.maximum(counts if self.average == "rated" else totals, 1)
 
 
-def _levels(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _levels(rows: csr_array) -> tuple[Floats, Integers]:
     """Mean and number of the ratings of each history."""
     counts = np.diff(rows.indptr).astype(np.int64)
     owner = np.repeat(np.arange(counts.size), counts)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.coupled import CIM, LMCS, Coupling, Workload, random_queries
 from discreet.coupled.published.bounds import published_error_bound, published_update_chance, published_updates
 from discreet.coupled.published.cim import cim_account
@@ -186,7 +186,7 @@ class QueryRun:
 
     source: Input
     workload: Workload
-    truth: NDArray[np.float64]
+    truth: Floats
 
     @classmethod
     def of(cls, source: Input, *, queries: int, seed: int) -> QueryRun:

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.reports import words
 
 __all__ = ["DOES_NOT_HOLD", "HOLDS", "NOT_JUDGED", "ROUNDING", "chosen", "claims_of", "kind_of", "labeled", "verdicts"]
@@ -46,7 +46,6 @@ CASE = "rows of this case"
 COLUMNS = ("claim", "where", "case", "measured", "condition", "published", "verdict")
 
 Tables = Mapping[str, pl.DataFrame]
-Floats = NDArray[np.float64]
 
 TAKES: dict[str, Callable[[Floats], float]] = {
     "min": np.min,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError
 from discreet.evaluation.significance import PairedTest, paired_t_test
@@ -201,7 +201,7 @@ def measure_grid(data: Interactions, methods: Mapping[str, Any], settings: Setti
     return grid
 
 
-def _draws(asked: Question, method: Mapping[str, Any], cell: Cell) -> list[NDArray[np.float64]]:
+def _draws(asked: Question, method: Mapping[str, Any], cell: Cell) -> list[Floats]:
     """Errors of one method, for each time that it is drawn."""
     return [asked.errors(made(method, cell._asdict())) for _ in range(1 if cell.noise else DRAWS)]
 
@@ -227,9 +227,9 @@ class Grid:
 
     settings: Settings
     cells: list[Cell]
-    errors: NDArray[np.float64]
+    errors: Floats
     chosen: list[tuple[Any, ...]]
-    truncated: dict[tuple[str, str], list[tuple[NDArray[np.float64], float]]]
+    truncated: dict[tuple[str, str], list[tuple[Floats, float]]]
     asked: int = 0
     unanswerable: int = 0
     bounds: list[dict[str, Any]] = field(default_factory=list)

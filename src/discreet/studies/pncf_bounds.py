@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.models.published_model import entity_means
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Pools
@@ -34,7 +34,6 @@ BETAS = (0.1, 1.0)
 RHO = 0.05
 """ρ of the theorems, "a small constant less than 1"."""
 
-Floats = NDArray[np.float64]
 From = Literal["rated", "from I"]
 
 

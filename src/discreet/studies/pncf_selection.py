@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.splits import all_but_one
 from discreet.errors import DataError
@@ -41,8 +41,8 @@ class Question:
 
     train: Interactions
     pairs: list[tuple[Hashable, Hashable]]
-    actual: NDArray[np.float64]
-    user: NDArray[np.int32]
+    actual: Floats
+    user: Codes
     unanswerable: int
 
     def some(self, most: int) -> Question:
@@ -51,7 +51,7 @@ class Question:
         pairs = [self.pairs[place] for place in places.tolist()]
         return replace(self, pairs=pairs, actual=self.actual[places], user=self.user[places])
 
-    def errors(self, model: Recommender) -> NDArray[np.float64]:
+    def errors(self, model: Recommender) -> Floats:
         """Absolute error of each answer."""
         fitted = model.fit(self.train, allow_refuted=True)
         return np.abs(fitted.predict(self.pairs)["score"].to_numpy() - self.actual)
@@ -108,7 +108,7 @@ def choices(asked: Question, *, axis: Axis, similarity: str, k: int, epsilon: st
     }
 
 
-def truncation(asked: Question, *, axis: Axis, similarity: str, k: int) -> tuple[NDArray[np.float64], float]:
+def truncation(asked: Question, *, axis: Axis, similarity: str, k: int) -> tuple[Floats, float]:
     """From which epsilon on truncation acts, for each question with more than k candidates; ∞ where none is enough.
 
     Theorem 3.4.1 cuts at s_k − w with w = min(s_k, 4k·RS/ε · ln(k(n − k)/ρ)). It raises a positive similarity only
@@ -137,13 +137,13 @@ def _lists(asked: Question, *, axis: Axis, similarity: str, form: Form, k: int) 
     return CandidateLists(pools.similarity, starts, pools.sensitivity)
 
 
-def codes_of(asked: Question) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def codes_of(asked: Question) -> tuple[Codes, Codes]:
     """Users and items of the held-out ratings, as codes of what models learn from."""
     users, items = zip(*asked.pairs, strict=True)
     return asked.train.users.encode(list(users)), asked.train.items.encode(list(items))
 
 
-def pools_of(train: Interactions, user: NDArray[np.int32], item: NDArray[np.int32], table: PairTable) -> Pools:
+def pools_of(train: Interactions, user: Codes, item: Codes, table: PairTable) -> Pools:
     """Who may speak about each pair: items that the user rated, or users who rated the item, with a similarity."""
     source, which, target = (train.csr, user, item) if table.axis == "item" else (train.csc, item, user)
     begin, size = source.indptr[which].astype(np.int64), np.diff(source.indptr).astype(np.int64)[which]
@@ -153,7 +153,7 @@ def pools_of(train: Interactions, user: NDArray[np.int32], item: NDArray[np.int3
     return Pools(starts, other, alike, sensitivity, source.data[cells].astype(np.float64)).only(alike != 0)
 
 
-def spaced(size: int, most: int) -> NDArray[np.int64]:
+def spaced(size: int, most: int) -> Integers:
     """Places of at most so many, evenly spaced.
 
     Examples

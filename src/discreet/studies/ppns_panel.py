@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks.games.sybil import SybilAttack
 from discreet.attacks.games.sybil_targets import guessed_right
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.neighbors.pair_table import PairTable
 from discreet.neighbors.prediction import Chosen, parts_of_size, weighted_mean
@@ -25,9 +26,6 @@ from discreet.neighbors.selection import CandidateLists, Candidates, SelectionSt
 from discreet.neighbors.similarity import Similarity, pair_sensitivities
 
 __all__ = ["Panel", "Question", "RatingPool", "Score", "attack_questions", "left_out", "turned", "whole"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 Score = dict[str, float]
 """How good answers were: "MAE" of those that were given and its standard error "±", NaN where none was; and shares of
@@ -43,7 +41,6 @@ EXACT = 1e-6
 
 BEHIND = 1e-6
 """What it takes to stand behind somebody of the same similarity."""
-
 
 # Who asks what
 
@@ -62,9 +59,9 @@ class Question:
         Whose ratings those are: code of a user among the records.
     """
 
-    items: NDArray[np.int32]
+    items: Codes
     ratings: Floats
-    asked: NDArray[np.int32]
+    asked: Codes
     truth: Floats
     person: int
 
@@ -80,7 +77,7 @@ def attack_questions(data: Interactions, *, known: int, choose: Any, targets: li
     return found
 
 
-def left_out(data: Interactions, users: NDArray[np.integer], *, most: int, seed: int) -> list[Question]:
+def left_out(data: Interactions, users: AnyIntegers, *, most: int, seed: int) -> list[Question]:
     """Each rating of some users in turn, asked of a profile that lacks it; at most ``most``, drawn by the seed."""
     found = []
     for question in whole(data, users):
@@ -94,7 +91,7 @@ def left_out(data: Interactions, users: NDArray[np.integer], *, most: int, seed:
     return found
 
 
-def whole(data: Interactions, users: NDArray[np.integer]) -> list[Question]:
+def whole(data: Interactions, users: AnyIntegers) -> list[Question]:
     """All ratings of some users, asked of profiles that contain them: the similarity has seen the answer."""
     assert data.rating is not None
     found = []

@@ -18,10 +18,9 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError
 from discreet.evaluation.scores import Scores
@@ -203,7 +202,7 @@ def over_topics(run: TagRun, steps: Steps) -> tuple[pl.DataFrame, pl.DataFrame, 
     return pl.DataFrame(rows), pl.DataFrame(said, schema=BOUNDS), kept
 
 
-def _losses(data: TagAssignments, new: NDArray[np.int64], counts: TopicCounts) -> dict[str, float]:
+def _losses(data: TagAssignments, new: Integers, counts: TopicCounts) -> dict[str, float]:
     topics, stays = counts.topic_given_tag, new >= 0
     return {
         "loss": semantic_loss(data, new, topics=topics)["semantic_loss"],
@@ -212,7 +211,7 @@ def _losses(data: TagAssignments, new: NDArray[np.int64], counts: TopicCounts) -
     }
 
 
-def replacements(data: TagAssignments, rewriting: Rewriting) -> NDArray[np.int64]:
+def replacements(data: TagAssignments, rewriting: Rewriting) -> Integers:
     """For each triple the code of the tag in its place, −1 where it was deleted; for links that are kept."""
     triples = pl.DataFrame({"user": data.user, "resource": data.resource, "tag": data.tag})
     changed = {"user": rewriting.user, "resource": rewriting.resource, "tag": rewriting.old, "new": rewriting.tag}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.tags import TagAssignments
 from discreet.evaluation.tags import js_divergence, semantic_loss
 from discreet.tagging import PriTop
@@ -28,12 +28,8 @@ BOUNDS = {
 """Of the users about whom a theorem says something (α below 1): mean loss and mean α, the share whose loss is at most
 α, the promised share, and the difference of the two, where two standard errors less count as the promised share."""
 
-Floats = NDArray[np.float64]
 
-
-def loss_bounds(
-    method: PriTop, data: TagAssignments, counts: TopicCounts, replaced: NDArray[np.int64]
-) -> list[dict[str, Any]]:
+def loss_bounds(method: PriTop, data: TagAssignments, counts: TopicCounts, replaced: Integers) -> list[dict[str, Any]]:
     """One row for each theorem and δ, of one run.
 
     Parameters

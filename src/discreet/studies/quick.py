@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
@@ -74,7 +74,7 @@ def reduced(data: Data, most: Most, *, seed: int) -> tuple[Data, str]:
     return _part(data, kept), f"{' and '.join(told)}; {int(kept.sum()):,} of {len(data):,} records"
 
 
-def _people(held: NDArray[np.int64], most: Most, *, seed: int) -> NDArray[np.bool_]:
+def _people(held: Integers, most: Most, *, seed: int) -> Mask:
     """Who is taken, given how many records each has: in random order until there are enough people or records."""
     if held.size <= most.people and held.sum() <= most.records:
         return np.ones(held.size, dtype=bool)
@@ -88,7 +88,7 @@ def _people(held: NDArray[np.int64], most: Most, *, seed: int) -> NDArray[np.boo
     return taken
 
 
-def _part(data: Interactions | TagAssignments, kept: NDArray[np.bool_]) -> Interactions | TagAssignments:
+def _part(data: Interactions | TagAssignments, kept: Mask) -> Interactions | TagAssignments:
     """The records under the mask, with the items that they have."""
     part = data.filter(kept)
     if isinstance(part, TagAssignments) or not part.catalog_is_public:

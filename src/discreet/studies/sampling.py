@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Mask
 from discreet.counting.cells import Cells, best_records
 from discreet.counting.contexts import contexts_of
 from discreet.data.interactions import Interactions
@@ -107,7 +107,7 @@ def _lengths(main: pl.DataFrame) -> pl.DataFrame:
 def _lists(run: CountingRun, last: Mapping[str, Counts]) -> dict[str, list[int]]:
     """Codes of the top items of one context: the original, and by the last release of some methods."""
 
-    def top(scores: NDArray[np.float64]) -> list[int]:
+    def top(scores: Floats) -> list[int]:
         return np.argsort(-scores, kind="stable")[: run.top].tolist()
 
     lists = {"original": top(run.edges[:, run.place].astype(float))}
@@ -199,7 +199,7 @@ def weekly_shares(run: CountingRun, listed: dict[str, Listed], tick: Tick) -> pl
     daily = replace(run, contexts=contexts_of(["weekday"], run.data))
     cells = daily.cells
     days = daily.contexts[0].values
-    shares: dict[str, list[NDArray[np.float64]]] = {"SRA, sample": [], "HPA, sample": [], f"{SHOWN}, released": []}
+    shares: dict[str, list[Floats]] = {"SRA, sample": [], "HPA, sample": [], f"{SHOWN}, released": []}
     for _ in range(run.runs):
         popularity = release_of(daily, listed["HPA"]).popularity
         edges = release_of(daily, listed[SHOWN]).edges
@@ -221,6 +221,6 @@ def in_order_of_ids(run: CountingRun, dft: Listed, tick: Tick) -> pl.DataFrame |
     return comparison(measure(replace(run, data=run.as_they_came, as_they_came=None), [dft], tick), [dft])
 
 
-def _days(cells: Cells, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _days(cells: Cells, kept: Mask) -> Floats:
     counts = np.bincount(cells.place[kept], minlength=cells.n_places)
     return counts / counts.sum()

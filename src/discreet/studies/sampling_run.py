@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import Cells, catalog_table
 from discreet.counting.contexts import Context, contexts_of
 from discreet.counting.estimation import expected_counts
@@ -119,12 +119,12 @@ class CountingRun:
         return Cells.of(self.data, self.contexts)
 
     @cached_property
-    def items(self) -> NDArray[np.int64]:
+    def items(self) -> Integers:
         """True counts of items."""
         return self.cells.totals("items")
 
     @cached_property
-    def edges(self) -> NDArray[np.int64]:
+    def edges(self) -> Integers:
         """True counts of edges, one row an item."""
         return self.cells.totals("edges").reshape(self.cells.n_items, self.cells.n_places)
 
@@ -159,7 +159,7 @@ class CountingRun:
         return ", ".join(f"{one.name} {one.values[int(code)]}" for one, code in zip(self.contexts, codes, strict=True))
 
 
-def _renumbered(data: Interactions, number: NDArray[np.int64]) -> Interactions:
+def _renumbered(data: Interactions, number: Integers) -> Interactions:
     """The same records with new numbers for items, and their ids as titles.
 
     Items that nobody declared may be numbered in the order they occurred, which is by popularity more or less. The
@@ -229,11 +229,11 @@ def half(epsilon: Fraction, delta: Fraction) -> Fraction:
 class Counts:
     """What came out of a release: counts where there are any, and scores that lists are made by."""
 
-    items: NDArray[np.float64] | None
-    edges: NDArray[np.float64] | None
-    item_scores: NDArray[np.float64]
-    edge_scores: NDArray[np.float64] | None
-    popularity: NDArray[np.int64] | None = None
+    items: Floats | None
+    edges: Floats | None
+    item_scores: Floats
+    edge_scores: Floats | None
+    popularity: Integers | None = None
     longest: int | None = None
     """The longest list that was released, where that is all there is."""
 
@@ -316,7 +316,7 @@ def release_of(run: CountingRun, one: Listed) -> Counts:
     return replace(counts, item_scores=np.where(chosen > 0, items.max() + chosen, items))
 
 
-def _finished(release: Release, after: str) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def _finished(release: Release, after: str) -> tuple[Floats, Floats | None]:
     if after == "expected":
         return expected_counts(release)
     items = release.table("counts")["count"].to_numpy()
@@ -337,7 +337,7 @@ def _lists(run: CountingRun, method: TopItems) -> Counts:
     return Counts(None, None, _ranks(run, part, ()).ravel(), _ranks(run, part, run.contexts), longest=method.k)
 
 
-def _ranks(run: CountingRun, method: TopItems, contexts: Sequence[Context]) -> NDArray[np.float64]:
+def _ranks(run: CountingRun, method: TopItems, contexts: Sequence[Context]) -> Floats:
     lists = method.release(run.data, contexts=contexts).table("top")
     place = np.zeros(lists.height, dtype=np.int64)
     for one in contexts:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.registry import create
@@ -29,7 +29,6 @@ from discreet.subsets.chain import States
 
 __all__ = ["SubsetsStudy"]
 
-Row = NDArray[np.float64]
 Report = Callable[[str], None]
 
 K, WINDOWS = 10, (2, 3)
@@ -92,7 +91,7 @@ class SubsetsStudy(Study):
         return Measurements(setting, tables, figures)
 
 
-def completed_rows(data: Interactions, users: int, *, seed: int) -> list[Row]:
+def completed_rows(data: Interactions, users: int, *, seed: int) -> list[Floats]:
     """Falling predicted ratings of what each of some users has not rated, by Slope One on the whole data."""
     assert data.scale is not None
     enough = np.flatnonzero(data.n_items - data.records_per_user >= K + WINDOWS[1] + 1)
@@ -115,7 +114,7 @@ def chain_of(epsilon: float, top_rating: float, *, time_step: float | None = Non
 # Figure 4(a)
 
 
-def accuracy(rows: list[Row], top_rating: float, settings: Settings, *, seed: int, report: Report) -> pl.DataFrame:
+def accuracy(rows: list[Floats], top_rating: float, settings: Settings, *, seed: int, report: Report) -> pl.DataFrame:
     """Share of the true top-k in what is drawn, by ε: chains as they are run, and four laws without any sampling."""
     rng = np.random.default_rng([seed, 1])
     table = []
@@ -139,7 +138,7 @@ def accuracy(rows: list[Row], top_rating: float, settings: Settings, *, seed: in
     return pl.DataFrame(table, schema_overrides={GENTLE: pl.Float64})
 
 
-def half_way(rows: list[Row], top_rating: float) -> tuple[float, float]:
+def half_way(rows: list[Floats], top_rating: float) -> tuple[float, float]:
     """The ε at which half of the true top-k is drawn from all sets: by φ^(ε/2) and by φ^ε."""
     low, high = 1e-3, 1e6
     while high / low > 1.01:
@@ -148,7 +147,7 @@ def half_way(rows: list[Row], top_rating: float) -> tuple[float, float]:
     return 2 * high, high
 
 
-def ties(rows: list[Row], top_rating: float, epsilon: float) -> tuple[int, float]:
+def ties(rows: list[Floats], top_rating: float, epsilon: float) -> tuple[int, float]:
     """Rows whose ranks k and k + 1 are equal, where no law can tell the true top-k; all sets, φ^ε, without them."""
     told_apart = [row for row in rows if row[K - 1] > row[K]]
     share = _of_all_sets(told_apart, epsilon / top_rating) if told_apart else math.nan
@@ -165,7 +164,7 @@ def _overlap(first: float) -> float:
     return 1 - (1 - first) / K
 
 
-def _of_all_sets(rows: list[Row], rate: float) -> float:
+def _of_all_sets(rows: list[Floats], rate: float) -> float:
     exponents = np.full((len(rows), max(row.size for row in rows)), -np.inf)
     for place, row in enumerate(rows):
         exponents[place, : row.size] = rate * row
@@ -185,7 +184,9 @@ def _allowed(chain: BirthDeathChain, states: list[States]) -> bool:
 # Figure 4(b)
 
 
-def convergence(rows: list[Row], top_rating: float, settings: Settings, *, seed: int, report: Report) -> pl.DataFrame:
+def convergence(
+    rows: list[Floats], top_rating: float, settings: Settings, *, seed: int, report: Report
+) -> pl.DataFrame:
     """How far the visits of a chain are from the law it tends to, by iterations: over the top sets, and over all."""
     rng = np.random.default_rng([seed, 2])
     table = []
@@ -205,7 +206,7 @@ def convergence(rows: list[Row], top_rating: float, settings: Settings, *, seed:
     return pl.DataFrame(table)
 
 
-def laws_of_one_user(row: Row, top_rating: float, lengths: tuple[int, ...]) -> pl.DataFrame:
+def laws_of_one_user(row: Floats, top_rating: float, lengths: tuple[int, ...]) -> pl.DataFrame:
     """The set that is read after n steps, without sampling: how far its law is from the limit, at ε = 1."""
     chain = chain_of(1, top_rating)
     states = chain.states(row)
@@ -235,7 +236,7 @@ def _distances(chain: BirthDeathChain, states: States, steps: int, rng: np.rando
     }
 
 
-def _divergence_of_top(law: Row, limit: Row) -> float:
+def _divergence_of_top(law: Floats, limit: Floats) -> float:
     """KL between both laws on the best k̂ sets, or on as many as were explored: what the paper plots."""
     explored = int(np.flatnonzero(law).max()) + 1
     top = min(TOP_STATES, explored)
@@ -245,7 +246,7 @@ def _divergence_of_top(law: Row, limit: Row) -> float:
     return relative_entropy(exact / exact.sum(), sampled / sampled.sum())
 
 
-def apart(rows: list[Row], top_rating: float) -> float:
+def apart(rows: list[Floats], top_rating: float) -> float:
     """Mean total variation, at ε = 100, between the law that the chain tends to and that of equation 28."""
     chain = chain_of(TINY_FROM, top_rating)
     states = [chain.states(row) for row in rows]
@@ -255,7 +256,7 @@ def apart(rows: list[Row], top_rating: float) -> float:
 # What one entry shows
 
 
-def impossible_mass(rows: list[Row], low: float, top_rating: float) -> float:
+def impossible_mass(rows: list[Floats], low: float, top_rating: float) -> float:
     """Mean mass, at ε = 1, of sets that were impossible before the top entry fell to the lowest rating."""
     chain = chain_of(1, top_rating)
     masses = []

@@ -26,8 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.neighbors.twin_lists import Cosine, Profile, SimilarityLists
@@ -179,7 +179,6 @@ def changed(whole: Profile, generator: np.random.Generator) -> Profile:
 
 KINDS: dict[str, NewProfile] = {f"{KNOWN} ratings of another": sybil, "all of another, one changed": changed}
 
-
 # Times
 
 
@@ -258,7 +257,7 @@ def _come(lists: SimilarityLists, builder: ListBuilder, profile: Profile, newcom
         lists.append(profile, built)
 
 
-def largest_bins(lists: SimilarityLists) -> NDArray[np.float64]:
+def largest_bins(lists: SimilarityLists) -> Floats:
     """Of each list, the share of users in its fullest bin of width 0.01."""
     shares = np.empty(lists.n_rows)
     bins = round(1 / BIN)

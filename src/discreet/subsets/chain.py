@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.errors import UsageError
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -27,9 +27,7 @@ from discreet.privacy.units import Unit
 
 __all__ = ["BirthDeathChain", "States", "Uniforms", "all_states", "printed_swap", "swap", "window_states"]
 
-Numbers = NDArray[np.float64]
-
-Uniforms = Callable[[int], Numbers]
+Uniforms = Callable[[int], Floats]
 """Returns a given number of independent numbers between 0 and 1."""
 
 MOST_STATES = 10**6
@@ -106,7 +104,7 @@ class BirthDeathChain:
             not_covered=("the ratings that the row was completed from",),
         )
 
-    def states(self, ratings: Numbers) -> States:
+    def states(self, ratings: Floats) -> States:
         """The list of sets that the chain moves through."""
         row = np.asarray(ratings, dtype=np.float64)
         if self.left is None or self.right is None:
@@ -115,20 +113,20 @@ class BirthDeathChain:
 
     # Distributions
 
-    def law(self, ratings: Numbers, *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
+    def law(self, ratings: Floats, *, exponent: float = 1.0) -> dict[tuple[int, ...], float]:
         """The limit distribution of the chain: φ^(ε·exponent) over its sets. exponent = 1/2 is that of eq. 28."""
         states = self.states(ratings)
         return dict(zip(states.sets(), self.limit(states, exponent=exponent).tolist(), strict=True))
 
-    def limit(self, states: States, *, exponent: float = 1.0) -> Numbers:
+    def limit(self, states: States, *, exponent: float = 1.0) -> Floats:
         """The same as an array over the states."""
         return _softmax(exponent * self._slope * states.totals)
 
-    def law_after(self, states: States, steps: int | None = None) -> Numbers:
+    def law_after(self, states: States, steps: int | None = None) -> Floats:
         """The exact distribution of the set after a number of steps."""
         return self.laws_after(states, [self.steps if steps is None else steps])[0]
 
-    def laws_after(self, states: States, steps: Sequence[int]) -> list[Numbers]:
+    def laws_after(self, states: States, steps: Sequence[int]) -> list[Floats]:
         """The same for several numbers of steps."""
         if any(n < 0 for n in steps):
             raise UsageError(f"steps must be at least 0, got {min(steps)}.")
@@ -143,7 +141,7 @@ class BirthDeathChain:
                 laws.append(spectrum(n))
         return laws
 
-    def moves(self, states: States) -> tuple[Numbers, Numbers]:
+    def moves(self, states: States) -> tuple[Floats, Floats]:
         """Probabilities of going one place up the list, and down, from each state (eq. 34)."""
         up, down = self._log_moves(states)
         leaving = np.exp(min(float(np.logaddexp(up, down).max()), 700.0))
@@ -154,7 +152,7 @@ class BirthDeathChain:
             )
         return np.exp(up), np.exp(down)
 
-    def _log_moves(self, states: States) -> tuple[Numbers, Numbers]:
+    def _log_moves(self, states: States) -> tuple[Floats, Floats]:
         if not self.time_step > 0:
             raise UsageError(f"time_step must be above 0, for example 1/20, got {self.time_step}.")
         change = self._slope / 2 * np.diff(states.totals)
@@ -162,7 +160,7 @@ class BirthDeathChain:
         up[:-1], down[1:] = change + math.log(self.time_step), math.log(self.time_step) - change
         return up, down
 
-    def _run_moves(self, states: States) -> tuple[Numbers, Numbers]:
+    def _run_moves(self, states: States) -> tuple[Floats, Floats]:
         if self.strict:
             return self.moves(states)
         up, down = self._log_moves(states)
@@ -171,21 +169,17 @@ class BirthDeathChain:
 
     # Runs
 
-    def choose(
-        self, ratings: Numbers, *, allow_refuted: bool = False, source: Uniforms | None = None
-    ) -> NDArray[np.int64]:
+    def choose(self, ratings: Floats, *, allow_refuted: bool = False, source: Uniforms | None = None) -> Integers:
         """The set that one run of the chain ends in, its items ascending."""
         require_allowed(self.guarantee(), allow_refuted=allow_refuted)
         states = self.states(ratings)
         return states.members[self._run(states, self.steps, source)[0]]
 
-    def occupation(
-        self, states: States, *, steps: int | None = None, source: Uniforms | None = None
-    ) -> NDArray[np.int64]:
+    def occupation(self, states: States, *, steps: int | None = None, source: Uniforms | None = None) -> Integers:
         """How often one run is in each state: the sampled distribution of Figure 4."""
         return self._run(states, self.steps if steps is None else steps, source)[1]
 
-    def _run(self, states: States, steps: int, source: Uniforms | None) -> tuple[int, NDArray[np.int64]]:
+    def _run(self, states: States, steps: int, source: Uniforms | None) -> tuple[int, Integers]:
         """Where a run ends, and how often it was in each state."""
         from discreet.subsets.chain_kernels import walk
 
@@ -204,12 +198,12 @@ class BirthDeathChain:
         return float(as_positive(self.epsilon, "epsilon")) / self.top_rating
 
 
-def _softmax(exponents: Numbers) -> Numbers:
+def _softmax(exponents: Floats) -> Floats:
     weights = np.exp(exponents - exponents.max())
     return weights / weights.sum()
 
 
-def _step_by_step(up: Numbers, down: Numbers, steps: int) -> Numbers:
+def _step_by_step(up: Floats, down: Floats, steps: int) -> Floats:
     from discreet.subsets.chain_kernels import evolve
 
     law = np.zeros(up.size)
@@ -218,7 +212,7 @@ def _step_by_step(up: Numbers, down: Numbers, steps: int) -> Numbers:
     return law
 
 
-def _by_spectrum(up: Numbers, down: Numbers, limit: Numbers) -> Callable[[int], Numbers]:
+def _by_spectrum(up: Floats, down: Floats, limit: Floats) -> Callable[[int], Floats]:
     """Distributions after many steps from state 0: a reversible chain is similar to a symmetric matrix.
 
     With D = diag(√π), D·P·D⁻¹ is symmetric and tridiagonal. The first state is the most likely one, so that no
@@ -246,8 +240,8 @@ class States:
         The sum of the ratings of each.
     """
 
-    members: NDArray[np.int64]
-    totals: Numbers
+    members: Integers
+    totals: Floats
 
     def __len__(self) -> int:
         return self.totals.size
@@ -283,7 +277,7 @@ def printed_swap(j: int, left: int, right: int) -> tuple[int, int]:
     return block - block // left, (j - 1) // (left * right) * right + j - j // right
 
 
-def window_states(ratings: Numbers, k: int, left: int, right: int) -> States:
+def window_states(ratings: Floats, k: int, left: int, right: int) -> States:
     """The k best and every set that exchanges one of them, window after window.
 
     Parameters
@@ -312,7 +306,7 @@ def window_states(ratings: Numbers, k: int, left: int, right: int) -> States:
     return States(np.sort(members, axis=1), math.fsum(ranked[:k]) + gained)
 
 
-def all_states(ratings: Numbers, k: int) -> States:
+def all_states(ratings: Floats, k: int) -> States:
     """Every set of k items, the best first."""
     _check(ratings, k)
     if math.comb(ratings.size, k) > MOST_STATES:
@@ -323,7 +317,7 @@ def all_states(ratings: Numbers, k: int) -> States:
     return States(sets[order], totals[order])
 
 
-def _check(ratings: Numbers, k: int) -> None:
+def _check(ratings: Floats, k: int) -> None:
     if ratings.ndim != 1 or not 1 <= k <= ratings.size:
         raise UsageError(f"k must be between 1 and the number of ratings in the row ({ratings.size:,}), got {k}.")
     if not np.isfinite(ratings).all():

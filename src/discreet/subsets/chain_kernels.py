@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Floats, Integers
 
 __all__ = ["evolve", "walk"]
 
 
 @njit(cache=True)
-def walk(
-    up: NDArray[np.float64],
-    down: NDArray[np.float64],
-    uniforms: NDArray[np.float64],
-    visits: NDArray[np.int64],
-    state: int,
-) -> int:
+def walk(up: Floats, down: Floats, uniforms: Floats, visits: Integers, state: int) -> int:
     """One step for each uniform number, counting visits to states; returns the last state."""
     for i in range(uniforms.size):
         u = uniforms[i]
@@ -29,7 +23,7 @@ def walk(
 
 
 @njit(cache=True)
-def evolve(up: NDArray[np.float64], down: NDArray[np.float64], law: NDArray[np.float64], steps: int) -> None:
+def evolve(up: Floats, down: Floats, law: Floats, steps: int) -> None:
     """The distribution of the state after a number of steps from state 0, in place."""
     size = law.size
     for step in range(steps):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.errors import UsageError
 
 __all__ = ["inclusion_probabilities", "relative_entropy", "total_variation"]
 
-Array = NDArray[np.float64]
 
-
-def total_variation(first: Array, second: Array) -> float:
+def total_variation(first: Floats, second: Floats) -> float:
     """The largest difference of the probabilities of any event.
 
     Examples
@@ -25,7 +23,7 @@ def total_variation(first: Array, second: Array) -> float:
     return float(np.abs(first - second).sum() / 2)
 
 
-def relative_entropy(exact: Array, other: Array) -> float:
+def relative_entropy(exact: Floats, other: Floats) -> float:
     """KL(exact ‖ other), in nats: infinite where the other distribution lacks a possible outcome of the exact one.
 
     Examples
@@ -39,7 +37,7 @@ def relative_entropy(exact: Array, other: Array) -> float:
     return float(np.sum(exact[possible] * np.log(exact[possible] / other[possible])))
 
 
-def inclusion_probabilities(exponents: Array, k: int) -> Array:
+def inclusion_probabilities(exponents: Floats, k: int) -> Floats:
     """Users × items: the probability that each item is in a set S of k drawn with P(S) ∝ exp(Σ exponents).
 
     Examples
@@ -66,7 +64,7 @@ def inclusion_probabilities(exponents: Array, k: int) -> Array:
     return found
 
 
-def _log_symmetric(exponents: Array, k: int) -> Array:
+def _log_symmetric(exponents: Floats, k: int) -> Floats:
     """Items + 1 × users × k + 1: logarithms of the elementary symmetric polynomials of the first weights."""
     users, size = exponents.shape
     table = np.full((size + 1, users, k + 1), -np.inf)

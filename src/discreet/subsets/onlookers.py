@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.errors import PrivacyError, UsageError
 from discreet.models.recommender import Recommender
 from discreet.privacy.budget import Budget
@@ -234,14 +234,14 @@ class ScreenLists:
             )
         return charged(ledger, self._rows.records, guarantee, mechanism=KIND, parameters=self._parameters)
 
-    def _listed(self, chosen: NDArray[np.int64], guarantee: Guarantee) -> ScreenList:
+    def _listed(self, chosen: Integers, guarantee: Guarantee) -> ScreenList:
         names = self.model.items_.take(self._rows.codes[self._in_order(chosen)])
         table = pl.DataFrame({"item_id": names, "place": np.arange(1, self.k + 1)})
         name = self._rows.records.name
         release = Release(KIND, guarantee, self._sampler.theorem, self._parameters, {"items": table}, name)
         return ScreenList(table, guarantee, self.model.guarantee, release)
 
-    def _in_order(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _in_order(self, chosen: Integers) -> Integers:
         order = self.order or ("random" if self.sampler == "subset" else "drawn")
         if order == "drawn":
             return chosen

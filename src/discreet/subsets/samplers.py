@@ -19,8 +19,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.common.arrays import Floats, Integers
 from discreet.errors import UsageError
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -51,7 +52,6 @@ SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 
 BITS = 20
 """Scores are rounded to 2^−BITS of their range."""
-
 
 # What it costs, by how neighboring score rows differ and by how the set is drawn
 
@@ -234,7 +234,7 @@ class RowSampler(ABC):
 
     # Drawing
 
-    def choose(self, scores: ArrayLike) -> NDArray[np.int64]:
+    def choose(self, scores: ArrayLike) -> Integers:
         """Positions of the chosen items: k for a row of scores, users × k for several rows. Charge the ledger first."""
         rows = np.asarray(scores, dtype=np.float64)
         if rows.ndim not in (1, 2) or rows.shape[-1] < self.k:
@@ -245,14 +245,14 @@ class RowSampler(ABC):
         chosen = self._draw(whole, self.slope(rows.shape[-1]) / 2**BITS)
         return chosen.reshape(*rows.shape[:-1], self.k)
 
-    def on_grid(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    def on_grid(self, rows: Floats) -> Integers:
         """Scores as whole numbers from 0 to 2^BITS."""
         low, high = float(as_fraction(self.low)), float(as_fraction(self.high))
         share = (np.clip(np.where(np.isnan(rows), low, rows), low, high) - low) / (high - low)
         return np.clip(np.rint(share * 2**BITS), 0, 2**BITS).astype(np.int64)
 
     @abstractmethod
-    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+    def _draw(self, rows: Integers, rate: Fraction) -> Integers:
         """Users × k positions for users × items whole scores."""
 
     @property
@@ -290,7 +290,7 @@ class KSubset(RowSampler):
     sampler: ClassVar[Sampler] = "subset"
     theorem: ClassVar[str] = "k-subset exponential mechanism, docs/proofs/selection.md, Theorems 9 to 11"
 
-    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+    def _draw(self, rows: Integers, rate: Fraction) -> Integers:
         return draw_subsets(rows, rate, self.k)
 
 
@@ -313,7 +313,7 @@ class GumbelTopK(RowSampler):
     sampler: ClassVar[Sampler] = "gumbel"
     theorem: ClassVar[str] = "one-shot top-k, docs/proofs/selection.md, Theorem 3"
 
-    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+    def _draw(self, rows: Integers, rate: Fraction) -> Integers:
         return np.stack([noisy_order(row, rate, noise="gumbel", most=self.k) for row in rows])
 
 
@@ -334,10 +334,10 @@ class PermuteAndFlipTopK(RowSampler):
     sampler: ClassVar[Sampler] = "permute-and-flip"
     theorem: ClassVar[str] = "k rounds of permute-and-flip, docs/proofs/selection.md, Theorem 4"
 
-    def _draw(self, rows: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+    def _draw(self, rows: Integers, rate: Fraction) -> Integers:
         return np.stack([self._rounds(row, rate) for row in rows])
 
-    def _rounds(self, row: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
+    def _rounds(self, row: Integers, rate: Fraction) -> Integers:
         left, chosen = np.arange(row.size), []
         for _ in range(self.k):
             winner = int(noisy_order(row[left], rate, noise="exponential", most=1)[0])

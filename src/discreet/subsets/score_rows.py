@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
@@ -35,7 +35,7 @@ class ScoreRows:
     """
 
     model: Recommender
-    codes: NDArray[np.int64]
+    codes: Integers
     low: Fraction
     high: Fraction
     ratings: bool
@@ -69,7 +69,7 @@ class ScoreRows:
     def records(self) -> Interactions:
         return _records(self.model)
 
-    def of_users(self, users: Sequence[Hashable]) -> NDArray[np.float64]:
+    def of_users(self, users: Sequence[Hashable]) -> Floats:
         """Users × items; the lowest score for seen items and for items without a score.
 
         Seen items are not removed from the row: the missing ones would reveal what was seen.
@@ -81,19 +81,19 @@ class ScoreRows:
         rows[row[place >= 0], place[place >= 0]] = float(self.low)
         return rows
 
-    def _places(self) -> NDArray[np.int64]:
+    def _places(self) -> Integers:
         """The position in a row of each item of the records, or −1."""
         of_code = np.full(len(self.model.items_) + 1, -1, dtype=np.int64)
         of_code[self.codes] = np.arange(self.codes.size)
         # Unknown items have the code −1, the last position, which is in no row.
         return of_code[self.model.items_.encode(self.records.items.series, unknown="mark")]
 
-    def _predicted(self, users: Sequence[Hashable]) -> NDArray[np.float64]:
+    def _predicted(self, users: Sequence[Hashable]) -> Floats:
         names = self.model.items_.take(self.codes).to_list()
         table = self.model.predict([(user, item) for user in users for item in names])
         return table["score"].to_numpy().astype(np.float64).reshape(len(users), self.codes.size)
 
-    def _scored(self, users: Sequence[Hashable]) -> NDArray[np.float64]:
+    def _scored(self, users: Sequence[Hashable]) -> Floats:
         names = self.model.items_.take(self.codes)
         rows = np.full((len(users), self.codes.size), np.nan)
         for row, user in enumerate(users):

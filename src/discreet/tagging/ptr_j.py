@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
@@ -200,7 +200,7 @@ class PTRJ(TagMethod):
         """
         step = float(links.bounds.step)
         least, noise = math.ceil(self._least_link(links) / step), self._noise("link")
-        found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
+        found: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
         for first, last in links.blocks():
             noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), noise)
             kept = np.flatnonzero(noisy >= least)
@@ -217,7 +217,7 @@ class PTRJ(TagMethod):
             return unit_counts(np.bincount(data.tag, minlength=data.n_tags), ASSIGNMENT)
         return popularity(data, self._norm, resources=self._has_links)
 
-    def _links(self, public: TagAssignments, popular: NDArray[np.int64]) -> LinkTable:
+    def _links(self, public: TagAssignments, popular: Integers) -> LinkTable:
         if not self._hides_users:
             return LinkTable(np.arange(public.n_resources), public.n_tags, None)
         return LinkTable(popular, public.n_tags, self._norm)

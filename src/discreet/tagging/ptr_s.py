@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats, Integers
 from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
@@ -36,7 +36,6 @@ __all__ = [
     "synthetic_posts",
 ]
 
-
 SHARES = {name: Fraction(share) for name, share in (
     ("popularity", "1/10"), ("gram", "2/5"), ("resources", "2/5"), ("sizes", "1/20"), ("types", "1/20"),
 )}  # fmt: skip
@@ -50,8 +49,6 @@ TAGS_A_POST = 2.5
 
 OWN_TOPIC, ANY_TOPIC = 3.0, 0.3
 """Weights of a person's main topic and of all others in that person's distribution over topics."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -171,7 +168,7 @@ class PTRS(TagMethod):
         return {"assignments": assignments}
 
 
-def above_noise(sizes: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+def above_noise(sizes: Floats, noise: float) -> Floats:
     """Classes of sizes above two standard deviations of the noise; where there is none, that of 16 to 31 triples.
 
     Noise on the last classes would make people with thousands of triples.
@@ -187,7 +184,7 @@ def above_noise(sizes: NDArray[np.float64], noise: float) -> NDArray[np.float64]
     return kept
 
 
-def shrunk(rows: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+def shrunk(rows: Floats, noise: float) -> Floats:
     """Rows shrunk towards zero by how much of their length is noise (James and Stein), without negative entries.
 
     Half of the rows of noise alone would stay; those within four deviations of its squared length are set to 0.
@@ -239,7 +236,7 @@ def synthetic_posts(
     return pl.DataFrame({"user_id": names.gather(rows[:, 0]), **ids})
 
 
-def _interests(types: Floats, main: NDArray[np.int64]) -> Floats:
+def _interests(types: Floats, main: Integers) -> Floats:
     """For each person a law over topics, Dirichlet about the main interest; rows are cumulative."""
     from scipy.special import gammaincinv
 
@@ -261,7 +258,7 @@ def _laws(weights: Floats) -> Floats:
     return np.cumsum(_shares(weights), axis=1)
 
 
-def _drawn(laws: Floats, row: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drawn(laws: Floats, row: Integers) -> Integers:
     """One draw for each entry of ``row``, from the law of that row."""
     # All laws one after the other, each shifted by its number, are one long increasing list.
     shifted = (np.minimum(laws, 1.0) + np.arange(laws.shape[0])[:, None]).ravel()
@@ -269,7 +266,7 @@ def _drawn(laws: Floats, row: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.clip(place, 0, laws.shape[1] - 1)
 
 
-def _poisson(mean: float, n: int) -> NDArray[np.int64]:
+def _poisson(mean: float, n: int) -> Integers:
     """Poisson numbers by their distribution function."""
     from scipy.special import pdtr
 

@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
-from discreet.data.ids import Codes, IdMap
+from discreet.common.arrays import Codes, Integers
+from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy import entropy
@@ -32,13 +32,10 @@ from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, id_c
 
 __all__ = ["PTRT", "PublicPosts", "ResourceLists", "fill_posts", "resource_lists"]
 
-
 MOST_CELLS = 2**28
 
 NO_COUNTS = unit_counts(np.empty(0, dtype=np.int64), TAG_VALUE)
 """The bounds of all counts here, without values."""
-
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class PTRT(TagMethod):
         first = Fraction(self.popularity_share)
         return {"popularity": first, "link": 1 - first}
 
-    def _least_counts(self, size: int) -> NDArray[np.int64]:
+    def _least_counts(self, size: int) -> Integers:
         """From which count on a tag is given to a resource: for the most frequent tag, for the second, and so on.
 
         The k-th tag of the head exceeds its threshold by noise alone with probability f/k, and all of them together as
@@ -187,7 +184,7 @@ class PublicPosts:
     tags: IdMap
     user: Codes
     resource: Codes
-    posts: Whole
+    posts: Integers
 
     @classmethod
     def of(cls, data: TagAssignments) -> PublicPosts:
@@ -199,7 +196,7 @@ class PublicPosts:
     def n_posts(self) -> int:
         return int(self.posts.sum())
 
-    def with_posts(self, least: int) -> Whole:
+    def with_posts(self, least: int) -> Integers:
         """Codes of the resources that have at least this number of posts."""
         return np.flatnonzero(self.posts >= least)
 
@@ -208,12 +205,14 @@ class PublicPosts:
 class ResourceLists:
     """The tags that each resource is given, and in how many posts; sorted by resource, then by count, largest first."""
 
-    resource: Whole
-    tag: Whole
-    count: Whole
+    resource: Integers
+    tag: Integers
+    count: Integers
 
 
-def resource_lists(counts: Whole, rows: Whole, head: Whole, *, least: Whole, most: int, posts: Whole) -> ResourceLists:
+def resource_lists(
+    counts: Integers, rows: Integers, head: Integers, *, least: Integers, most: int, posts: Integers
+) -> ResourceLists:
     """From noisy counts of resources × head those that are large enough, for each resource the ``most`` largest.
 
     ``least`` says from which count on each tag of the head is listed. How many posts each resource has is public: no
@@ -227,7 +226,7 @@ def resource_lists(counts: Whole, rows: Whole, head: Whole, *, least: Whole, mos
     return ResourceLists(resource, head[best[row, place]], np.minimum(value[row, place], posts[resource]))
 
 
-def fill_posts(public: PublicPosts, lists: ResourceLists) -> tuple[Whole, Whole]:
+def fill_posts(public: PublicPosts, lists: ResourceLists) -> tuple[Integers, Integers]:
     """Tags for the places of public posts: places that are given a tag, and the tag of each.
 
     A place of a resource with n places takes a tag of its list with probability count/n (all of them scaled down where

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.ids import Codes
+from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
 from discreet.data.tags import TagAssignments
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.gram import BoundedGram
@@ -44,9 +44,6 @@ __all__ = [
     "unit_counts",
 ]
 
-
-Whole = NDArray[np.int64]
-
 BITS = 20
 """Weights are whole numbers of 2^−20."""
 
@@ -71,7 +68,7 @@ SIZES = 13
 """Users are counted by the number of their triples: 1, 2–3, 4–7 … and from 2¹² on."""
 
 
-def bounded(values: Whole, *, order: int, caps: tuple[str, ...], size: int | None = None) -> BoundedSums:
+def bounded(values: Integers, *, order: int, caps: tuple[str, ...], size: int | None = None) -> BoundedSums:
     """Sums of contributions without negative entries; that of a user has an L1 or L2 norm of at most 1.
 
     ``values`` may be a part of the ``size`` sums that the bounds are about.
@@ -90,7 +87,7 @@ def bounded(values: Whole, *, order: int, caps: tuple[str, ...], size: int | Non
     )
 
 
-def unit_counts(values: NDArray[np.integer], unit: Unit) -> BoundedSums:
+def unit_counts(values: AnyIntegers, unit: Unit) -> BoundedSums:
     """Counts in which one unit (a user, an assignment, a tag) counts once, in one place, or not at all."""
     return BoundedSums(
         values=values.astype(np.int64),
@@ -104,7 +101,7 @@ def unit_counts(values: NDArray[np.integer], unit: Unit) -> BoundedSums:
     )
 
 
-def length_weights(sums: Whole, order: int, share: Fraction = Fraction(1), bits: int = BITS) -> Whole:
+def length_weights(sums: Integers, order: int, share: Fraction = Fraction(1), bits: int = BITS) -> Integers:
     """For each user the weight of one unit, where a user has s units (squared ones with order 2), rounded down.
 
     With order 2 that is ⌊2^b·√(share/s)⌋, so that s·w² ≤ share·4^b; with order 1 ⌊2^b·share/s⌋, so that s·w ≤
@@ -122,7 +119,7 @@ def length_weights(sums: Whole, order: int, share: Fraction = Fraction(1), bits:
     return np.array([math.isqrt(int(x)) if order == 2 else int(x) for x in each], dtype=np.int64)[inverse]
 
 
-def holdings(user: Codes, key: Codes, n_keys: int) -> tuple[Whole, Whole]:
+def holdings(user: Codes, key: Codes, n_keys: int) -> tuple[Integers, Integers]:
     """Who holds which key, each pair once, sorted: users and keys."""
     pairs = np.sort(user.astype(np.int64) * max(n_keys, 1) + key)
     pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if pairs.size else pairs
@@ -148,7 +145,7 @@ def popularity(data: TagAssignments, order: int, *, resources: bool = False) -> 
     )
 
 
-def tag_gram(data: TagAssignments, head: Whole, order: int) -> BoundedGram:
+def tag_gram(data: TagAssignments, head: Integers, order: int) -> BoundedGram:
     """Σ_u w_u·x xᵀ, x the tags of the head that user u uses: which tags go together, each user of length at most 1.
 
     With n such tags the matrix of a user has n² entries w. w = ⌊2^b/n⌋ bounds the Frobenius norm by 2^b, and ⌊2^b/n²⌋
@@ -182,7 +179,7 @@ class LinkTable:
     counts every triple in full, for guarantees about one assignment.
     """
 
-    resources: Whole
+    resources: Integers
     n_tags: int
     order: int | None
 
@@ -218,7 +215,7 @@ class LinkTable:
         return replace(self.bounds, values=sums.astype(np.int64))
 
 
-def best(values: NDArray[np.number], many: int) -> Whole:
+def best(values: NDArray[np.number], many: int) -> Integers:
     """Codes of the ``many`` largest released values, in the order of the codes."""
     return np.sort(np.argsort(-values, kind="stable")[:many])
 
@@ -228,7 +225,7 @@ def tag_counts(data: TagAssignments) -> BoundedSums:
     return unit_counts(np.bincount(data.tag, minlength=data.n_tags), TAG_VALUE)
 
 
-def resource_counts(data: TagAssignments, resources: Whole, head: Whole) -> BoundedSums:
+def resource_counts(data: TagAssignments, resources: Integers, head: Integers) -> BoundedSums:
     """How often each tag of the head is given to each of these resources, resources × head in one row.
 
     Which resources have a row is public; the head was released.
@@ -239,7 +236,7 @@ def resource_counts(data: TagAssignments, resources: Whole, head: Whole) -> Boun
     return unit_counts(np.bincount(cell, minlength=resources.size * head.size), TAG_VALUE)
 
 
-def topic_steps(topic_given_tag: NDArray[np.float64], head: Whole, n_tags: int) -> Whole:
+def topic_steps(topic_given_tag: Floats, head: Integers, n_tags: int) -> Integers:
     """How much each tag is about each topic, tags × topics, in whole numbers of 1/64 that add up to 64 at most.
 
     A function of released values. All tags outside of the head make up the last topic.
@@ -252,7 +249,7 @@ def topic_steps(topic_given_tag: NDArray[np.float64], head: Whole, n_tags: int) 
     return steps
 
 
-def resource_topics(data: TagAssignments, topics: Whole, order: int) -> BoundedSums:
+def resource_topics(data: TagAssignments, topics: Integers, order: int) -> BoundedSums:
     """For each resource how much of what users gave it is about each topic; a user has length 1 at most.
 
     A post adds the topics of its tags, y. With s = Σ ‖y‖² over a user's posts every entry is multiplied by 2^b/√s, with
@@ -275,26 +272,26 @@ def size_counts(data: TagAssignments) -> BoundedSums:
     return unit_counts(np.bincount(bins, minlength=SIZES), USER)
 
 
-def type_counts(data: TagAssignments, topics: Whole) -> BoundedSums:
+def type_counts(data: TagAssignments, topics: Integers) -> BoundedSums:
     """Numbers of users by the topic that most of their triples are about; of equals the first."""
     about = _by_column(data.user, topics[data.tag], data.n_users)
     return unit_counts(np.bincount(about.argmax(axis=1), minlength=topics.shape[1]), USER)
 
 
-def _places(codes: Whole, size: int) -> Whole:
+def _places(codes: Integers, size: int) -> Integers:
     """The place of each of ``size`` codes in a list of some of them; −1 for one that is not in it."""
     place = np.full(size, -1, dtype=np.int64)
     place[codes] = np.arange(codes.size)
     return place
 
 
-def _by_column(group: NDArray[np.integer], values: Whole, n_groups: int) -> Whole:
+def _by_column(group: AnyIntegers, values: Integers, n_groups: int) -> Integers:
     """Sums of whole numbers by group, column by column; below 2⁵³ they are exact."""
     columns = [np.bincount(group, weights=column, minlength=n_groups) for column in values.T]
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _by_user(user: NDArray[np.int32], values: Whole, n_users: int) -> Whole:
+def _by_user(user: Codes, values: Integers, n_users: int) -> Integers:
     """Sums of whole numbers by user, exact in 64 bits: posts stand sorted by user."""
     running = np.concatenate([[0], np.cumsum(values)])
     return np.diff(running[np.searchsorted(user, np.arange(n_users + 1))])

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import AnyIntegers, Codes, Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.numbers import Rational, as_fraction
@@ -29,10 +29,7 @@ from discreet.tagging.recommenders.folk_rank import FolkRank
 
 __all__ = ["SuppressedTags", "TagSuppression", "tag_clusters"]
 
-
 Rule = Literal["least", "entropy"]
-
-Integers = NDArray[np.int64]
 
 ROUNDS = 50
 """The most rounds of Lloyd's algorithm; it usually converges in a third of them."""
@@ -145,7 +142,7 @@ def _order_of_removal(data: TagAssignments, cluster: Integers, rule: Rule) -> In
     return np.lexsort((cluster, -height, data.user))
 
 
-def _sizes(user: NDArray[np.int32], group: NDArray[np.integer]) -> Integers:
+def _sizes(user: Codes, group: AnyIntegers) -> Integers:
     """For each triple, how many triples of the same user are of the same group."""
     _, place, counts = np.unique(
         user.astype(np.int64) * (int(group.max(initial=0)) + 1) + group, return_inverse=True, return_counts=True
@@ -153,7 +150,7 @@ def _sizes(user: NDArray[np.int32], group: NDArray[np.integer]) -> Integers:
     return counts[place]
 
 
-def tag_clusters(data: TagAssignments, clusters: int) -> NDArray[np.int64]:
+def tag_clusters(data: TagAssignments, clusters: int) -> Integers:
     """The cluster of each tag, from 0; −1 for a tag that nobody has used.
 
     A tag is the vector of how many users gave it to each resource; tags are alike by the cosine of their vectors.
@@ -196,7 +193,7 @@ def tag_clusters(data: TagAssignments, clusters: int) -> NDArray[np.int64]:
     return found
 
 
-def _spread(vectors: Any, uses: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _spread(vectors: Any, uses: Integers, n: int) -> Integers:
     """Rows to begin with: used much, and far from one another."""
     chosen, nearest = np.zeros(n, dtype=np.int64), np.zeros(uses.size)
     for place in range(n):

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy import published_draws
@@ -37,7 +38,6 @@ __all__ = [
     "UnchargedHead",
 ]
 
-Numbers = NDArray[np.float64]
 Parts = dict[str, pl.DataFrame | NDArray[Any]]
 
 
@@ -246,7 +246,7 @@ def _table(data: Interactions, counts: NDArray[Any]) -> pl.DataFrame:
     return pl.DataFrame({"item_id": data.items.series, "count": counts})
 
 
-def _laplace(uniform: Numbers, scale: float) -> Numbers:
+def _laplace(uniform: Floats, scale: float) -> Floats:
     """The Laplace quantile of numbers from 0 up to 1."""
     centered = np.clip(uniform, 2.0**-54, None) - 0.5
     return -scale * np.sign(centered) * np.log1p(-2 * np.abs(centered))

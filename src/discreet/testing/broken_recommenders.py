@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.data.interactions import Interactions
 
 __all__ = [
@@ -99,7 +100,7 @@ class NoisyPopularity:
     def _generator(self, data: Interactions) -> np.random.Generator:
         return np.random.default_rng()
 
-    def _clipped(self, data: Interactions, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _clipped(self, data: Interactions, rng: np.random.Generator) -> Integers:
         """The records that count."""
         order = rng.permutation(len(data))
         users = data.user[order]
@@ -161,7 +162,7 @@ class NoisyMeans(NoisyPopularity):
 class MissingClipping(NoisyPopularity):
     """Broken: noise for ``cap`` records of each user, and all of them count."""
 
-    def _clipped(self, data: Interactions, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _clipped(self, data: Interactions, rng: np.random.Generator) -> Integers:
         return np.arange(len(data))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import AdditiveMechanism
@@ -22,7 +22,7 @@ __all__ = [
     "smallest_delta",
 ]
 
-Law = Mapping[Any, float] | NDArray[np.float64]
+Law = Mapping[Any, float] | Floats
 
 
 def max_log_ratio(first: Law, second: Law) -> float:
@@ -61,13 +61,13 @@ def renyi_divergence(first: Law, second: Law, order: float) -> float:
     return max(_renyi(p, q, order), _renyi(q, p, order))
 
 
-def _renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
+def _renyi(p: Floats, q: Floats, order: float) -> float:
     if np.any((p > 0) & (q == 0)):
         return math.inf
     return _renyi_of_logs(np.log(p[p > 0]), np.log(q[p > 0]), order)
 
 
-def _renyi_of_logs(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
+def _renyi_of_logs(p: Floats, q: Floats, order: float) -> float:
     terms = order * p + (1 - order) * q
     largest = float(terms.max())
     return (largest + math.log(float(np.exp(terms - largest).sum()))) / (order - 1)
@@ -99,12 +99,8 @@ def additive_renyi(mechanism: AdditiveMechanism, first: BoundedSums, second: Bou
 
 
 def _coordinate_laws(
-    mechanism: AdditiveMechanism,
-    first: BoundedSums,
-    second: BoundedSums,
-    *,
-    reach: Callable[[float, float], float],
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None:
+    mechanism: AdditiveMechanism, first: BoundedSums, second: BoundedSums, *, reach: Callable[[float, float], float]
+) -> list[tuple[Floats, Floats]] | None:
     """For each coordinate that differs: log-laws of both sides over a window; None if the noise differs."""
     if first.values.shape != second.values.shape:
         raise UsageError("outputs of different length tell two datasets apart at once.")
@@ -127,9 +123,7 @@ def _defined(number: float) -> float:
     return number
 
 
-def fits_law(
-    samples: NDArray[np.int64], log_pmf: Callable[[NDArray[np.int64]], NDArray[np.float64]], *, cells: int = 40
-) -> float:
+def fits_law(samples: Integers, log_pmf: Callable[[Integers], Floats], *, cells: int = 40) -> float:
     """p-value of chi-square tests that integer samples follow a law: of place, of remainders, and of the tails.
 
     The line is cut at quantiles of the stated law into about ``cells`` cells and at far quantiles for the tails; the
@@ -152,7 +146,7 @@ def fits_law(
     return min(1.0, 5 * min(_chi_square(observed, expected) for observed, expected in tests))
 
 
-def _chi_square(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> float:
+def _chi_square(observed: Integers, expected: Floats) -> float:
     """p-value; cells that expect fewer than five samples are tested together."""
     from scipy.stats import chisquare
 
@@ -168,7 +162,7 @@ def _chi_square(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> f
     return float(chisquare(observed, expected / expected.sum() * observed.sum()).pvalue)
 
 
-def _aligned(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:
     """Both laws over the same outcomes. A law that does not sum to 1 hides something."""
     p, q = _over_same_outcomes(first, second)
     for law in (p, q):
@@ -177,7 +171,7 @@ def _aligned(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.f
     return p, q
 
 
-def _over_same_outcomes(first: Law, second: Law) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _over_same_outcomes(first: Law, second: Law) -> tuple[Floats, Floats]:
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         outcomes = sorted(set(first) | set(second), key=repr)
         return (

@@ -17,17 +17,15 @@ from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
 __all__ = ["RandomizedRatingsKNN", "ReuseKNN", "randomized_response"]
 
-Numbers = NDArray[np.float64]
 
-
-def randomized_response(values: Numbers, scale: Numbers, epsilon: float, rng: np.random.Generator) -> Numbers:
+def randomized_response(values: Floats, scale: Floats, epsilon: float, rng: np.random.Generator) -> Floats:
     """Each value kept with probability e^ε/(e^ε + r − 1), otherwise replaced by one of the r − 1 other values.
 
     Parameters
@@ -103,7 +101,7 @@ class RandomizedRatingsKNN:
         if data.rating is None or data.scale is None or data.scale.step is None:
             raise UsageError("the model needs ratings on a public scale with steps.")
         low, high, step = (float(value) for value in (data.scale.low, data.scale.high, data.scale.step))
-        self.scale_: Numbers = np.linspace(low, high, round((high - low) / step) + 1)
+        self.scale_: Floats = np.linspace(low, high, round((high - low) / step) + 1)
         self.users_ = {user: row for row, user in enumerate(data.users.ids())}
         self.items_ = {item: place for place, item in enumerate(data.items.ids())}
         self.rated_ = np.zeros((data.n_users, data.n_items), dtype=bool)
@@ -111,7 +109,7 @@ class RandomizedRatingsKNN:
         self.ratings_ = np.zeros(self.rated_.shape)
         self.ratings_[data.user, data.item] = data.rating
 
-    def _randomized(self, values: Numbers) -> Numbers:
+    def _randomized(self, values: Floats) -> Floats:
         return randomized_response(values, self.scale_, self.epsilon, np.random.default_rng())
 
     def _score(self, user: int | None, item: int | None) -> float | None:
@@ -126,7 +124,7 @@ class RandomizedRatingsKNN:
             return None
         return float(self.ratings_[raters[best], item] @ similarity[best] / similarity[best].sum())
 
-    def _similarities(self, user: int) -> Numbers:
+    def _similarities(self, user: int) -> Floats:
         """Cosine of the ratings of a user with those of everybody."""
         norms = np.sqrt((self.ratings_**2).sum(axis=1))
         return self.ratings_ @ self.ratings_[user] / np.maximum(norms * norms[user], 1e-12)
@@ -161,7 +159,7 @@ class ReuseKNN(RandomizedRatingsKNN):
         similarity = np.array([self._similarities(user) for user in range(data.n_users)])
         np.fill_diagonal(similarity, 0.0)
         used = np.zeros(data.n_users, dtype=np.int64)
-        self.neighbors_: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self.neighbors_: dict[tuple[int, int], Integers] = {}
         for user in range(data.n_users):
             before = np.zeros(data.n_users, dtype=bool)
             for item in np.flatnonzero(~self.rated_[user]):

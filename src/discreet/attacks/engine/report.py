@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.claims import Claim
 from discreet.attacks.engine.verdicts import Score
 from discreet.attacks.games.game import VIEWS, View
+from discreet.common.arrays import Floats
 from discreet.errors import PrivacyError
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.losses import GaussianLoss
@@ -269,7 +269,7 @@ def _page(report: AuditReport) -> str:
     return made.html()
 
 
-def roc(score: Score) -> NDArray[np.float64]:
+def roc(score: Score) -> Floats:
     """Points (FPR, TPR) of the attacker for every threshold, from (0, 0) to (1, 1).
 
     Examples
@@ -290,7 +290,7 @@ def roc(score: Score) -> NDArray[np.float64]:
     return np.vstack([[0.0, 0.0], np.column_stack([false, true])])
 
 
-def allowed(claim: Claim, false: NDArray[np.float64]) -> NDArray[np.float64]:
+def allowed(claim: Claim, false: Floats) -> Floats:
     """The largest TPR that a claim allows at each FPR.
 
     Examples
@@ -337,11 +337,11 @@ def roc_picture(score: Score) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _polyline(points: NDArray[np.float64], color: str, more: str) -> str:
+def _polyline(points: Floats, color: str, more: str) -> str:
     return f'<polyline points="{_points(points)}" fill="none" stroke="{color}" {more}/>'
 
 
-def _points(points: NDArray[np.float64]) -> str:
+def _points(points: Floats) -> str:
     if points.shape[0] > 400:
         points = points[np.linspace(0, points.shape[0] - 1, 400).round().astype(int)]
     return " ".join("{},{}".format(*_place(*point)) for point in points)

@@ -10,15 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import rate_at_least, rate_at_most
 from discreet.attacks.games.game import Features
+from discreet.common.arrays import Integers, Mask, Matrix, Vector
 
 __all__ = ["Matrix", "Rule", "directions", "expanded", "learn", "medians", "stacked"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 THRESHOLDS = 80
 WIDTHS = (None, 10, 1)
@@ -61,19 +58,13 @@ class Rule:
         """One number for each run: the larger, the more it looks as if the secret were there."""
         return expanded(_widened(rows, self.fill.size), self.fill, self.other) @ self.weights
 
-    def decide(self, scores: Vector) -> NDArray[np.bool_]:
+    def decide(self, scores: Vector) -> Mask:
         """In which runs the secret is said to be there."""
         return scores > self.threshold
 
 
 def learn(
-    without: Matrix,
-    with_: Matrix,
-    *,
-    delta: float,
-    alpha: float,
-    normal: bool = False,
-    hint: Features | None = None,
+    without: Matrix, with_: Matrix, *, delta: float, alpha: float, normal: bool = False, hint: Features | None = None
 ) -> Rule:
     """The rule that promises the largest bound, from runs (a row each) that may not be used to evaluate it.
 
@@ -220,7 +211,7 @@ def _laplace(first: Matrix, second: Matrix) -> Iterator[Vector]:
             yield weights
 
 
-def _correlations(first: Matrix, second: Matrix, chosen: NDArray[np.int64], scale: Vector) -> Matrix:
+def _correlations(first: Matrix, second: Matrix, chosen: Integers, scale: Vector) -> Matrix:
     """Correlations of chosen numbers around the means of either dataset."""
     parts = [(part[:, chosen] - part[:, chosen].mean(axis=0)) / scale for part in (first, second)]
     centered = np.concatenate(parts)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import epsilon_lower_bound, mu_lower_bound, rho_lower_bound
 from discreet.attacks.engine.claims import Claim, Measure
-from discreet.attacks.engine.rules import Matrix, learn
+from discreet.attacks.engine.rules import learn
 from discreet.attacks.games.game import Features
+from discreet.common.arrays import Floats, Matrix
 from discreet.privacy.units import Unit
 
 __all__ = ["Proved", "Score", "Verdict", "evaluate_runs", "proved_by", "runs_needed"]
@@ -72,8 +72,8 @@ class Score:
     ceiling: Proved
     how: str = ""
     seconds: float = 0.0
-    scores_present: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
-    scores_absent: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+    scores_present: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    scores_absent: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @property
     def verdict(self) -> Verdict:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.attacks.games.game import USER, Dataset, NeighboringData
 from discreet.attacks.games.observing import OBSERVER
+from discreet.common.arrays import Codes
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy.units import Unit
@@ -18,7 +18,6 @@ from discreet.privacy.units import Unit
 __all__ = ["Record", "added", "background", "background_records", "crafted", "drawn_user", "with_users"]
 
 Record = tuple[str, str, int]
-
 
 # Made up
 
@@ -115,7 +114,7 @@ def public_catalog(data: Interactions) -> Interactions:
 
 def without_one(
     data: Interactions, draw: np.random.Generator, *, least: int, most: int
-) -> tuple[Interactions, Interactions, NDArray[np.int32], int]:
+) -> tuple[Interactions, Interactions, Codes, int]:
     """The records without a user who was drawn, the same with the user, and the user's items and number of records.
 
     A user has at most half of the items: a profile of most of them says nothing about anybody.

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
@@ -40,7 +40,7 @@ __all__ = [
 View = Literal["white box", "predictions", "recommendations", "similar items", "predictions and recommendations"]
 VIEWS: tuple[View, ...] = ("white box", "predictions", "recommendations", "similar items")
 """What a model can show. A game that compares two of them has both in its view."""
-Features = NDArray[np.float64]
+Features = Floats
 Dataset = Interactions | TagAssignments | Table
 About = Literal["user", "record"] | None
 

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import one_run_lower_bound
 from discreet.attacks.engine.claims import Claim
@@ -15,6 +14,7 @@ from discreet.attacks.engine.verdicts import Proved
 from discreet.attacks.games.datasets import drawn_user, public_catalog, with_users, without_one
 from discreet.attacks.games.game import RECORD, USER, Attack, Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.observing import recommended, released_by_item, similarity
+from discreet.common.arrays import Floats, Integers, Mask, Matrix
 from discreet.data.interactions import Interactions
 from discreet.privacy.charging import sandbox
 from discreet.privacy.units import Unit
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Member", "Observation", "OneRun", "Reconstruction", "climbs"]
 
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Lists = tuple[Matrix, Matrix]
 """Places on lists, and scores."""
 
@@ -219,7 +217,7 @@ def movement(before: Matrix, after: Matrix) -> tuple[Matrix, Matrix]:
     return moved.sum(axis=1), np.abs(moved).sum(axis=1)
 
 
-def area_under_curve(scores: Matrix, truth: NDArray[np.bool_]) -> float:
+def area_under_curve(scores: Matrix, truth: Mask) -> float:
     """How often something true has a higher score than something that is not; ties count half.
 
     Examples
@@ -312,7 +310,7 @@ class OneRun(Attack):
         rarest = order[np.argsort(data.records_per_item[order], kind="stable")][: many * self.size]
         return draw.permutation(rarest).reshape(many, self.size)
 
-    def _scores(self, fitted: Fitted, items: Integers, draw: np.random.Generator) -> NDArray[np.float64]:
+    def _scores(self, fitted: Fitted, items: Integers, draw: np.random.Generator) -> Floats:
         """How alike the items of each canary came out. What is not listed as alike is less than anything that is."""
         names = [fitted.data.items.decode(row) for row in items]
         told = fitted.model.similar_items([row[0] for row in names], n=fitted.data.n_items)

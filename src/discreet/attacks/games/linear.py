@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.common.remedies import DECLARE_SCALE
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -35,7 +35,6 @@ __all__ = [
     "values_of",
 ]
 
-Floats = NDArray[np.float64]
 Outputs = Literal["one", "all"]
 Secret = Literal["uniform", "own"]
 
@@ -64,8 +63,8 @@ class HistorySizes:
     ([2, 1], [1, 2], [0.5, 0.0])
     """
 
-    sizes: NDArray[np.int64]
-    outputs: NDArray[np.int64]
+    sizes: Integers
+    outputs: Integers
     ends: Floats
 
     @classmethod
@@ -265,7 +264,7 @@ class PurchaseAdversary:
 # The mean of many independent draws of Laplace noise
 
 
-def mean_noise_tail(limit: Floats | float, *, noise: float, outputs: NDArray[np.int64] | int) -> Floats:
+def mean_noise_tail(limit: Floats | float, *, noise: float, outputs: Integers | int) -> Floats:
     """P(mean of so many independent Laplace draws of scale ``noise`` > limit), for limits from 0.
 
     The sum of J standard Laplace draws is the difference of two Gamma(J) times. It exceeds x if the first process has
@@ -298,7 +297,7 @@ def _sum_tail(x: Floats, count: int) -> Floats:
     return poisson.pmf(before, x[:, np.newaxis]) @ left
 
 
-def _expanded_tail(limit: Floats, count: NDArray[np.int64]) -> Floats:
+def _expanded_tail(limit: Floats, count: Integers) -> Floats:
     """P(mean of ``count`` standard Laplace draws > limit): normal, and the next term of Edgeworth's expansion."""
     from scipy.special import ndtr
 

@@ -15,17 +15,17 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import share
 from discreet.attacks.engine.claims import limit_of
 from discreet.attacks.games.game import RECORD, VALUE, Features, GivenGame, NeighboringData, View
-from discreet.attacks.games.linear import Floats, Outputs, RatingAdversary, values_of
+from discreet.attacks.games.linear import Outputs, RatingAdversary, values_of
 from discreet.attacks.games.observing import least_history, noise_free, predicts_ratings, shown_answers, with_epsilon
 from discreet.attacks.games.partial import partly_known, solve_for_first, unknown_ratings
 from discreet.attacks.games.reports import LinearReport, LinearRow, claimed
 from discreet.attacks.games.secrets import Secrets
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats, Mask
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.errors import UsageError
@@ -158,7 +158,7 @@ class LinearAttack(GivenGame):
         *,
         seed: int = 0,
         told: list[bool] | None = None,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Which secrets are guessed right from a model that was fitted to ``secrets.dataset``.
 
         Whether any answer depends on the secret is added to ``told``, for each secret.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.attacks.games.game import Features, NeighboringData, View
+from discreet.common.arrays import Codes, Integers, Mask
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.errors import BudgetError, DataError, UsageError
@@ -108,7 +108,7 @@ def released_by_item(release: Release, items: IdMap) -> Features:
     return np.concatenate(columns, axis=1)
 
 
-def _head(release: Release) -> NDArray[np.int64] | None:
+def _head(release: Release) -> Integers | None:
     """The items that arrays of a release are about, where it says so."""
     head = release.parts.get("head")
     return head if isinstance(head, np.ndarray) and head.ndim == 1 and head.dtype.kind in "iu" else None
@@ -119,7 +119,7 @@ def _columns(part: pl.DataFrame) -> list[Features]:
     return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in numeric]
 
 
-def _spread(values: Features, head: NDArray[np.int64] | None, n_items: int) -> Features:
+def _spread(values: Features, head: Integers | None, n_items: int) -> Features:
     """An array over the head as one over the catalog, where that is not too long."""
     if head is not None and n_items <= DENSE:
         for axis, size in enumerate(values.shape):
@@ -186,7 +186,7 @@ def recommended(model: Any, user: Hashable, items: IdMap, n: int) -> Features:
     return np.concatenate([places, scores])
 
 
-def _codes(ids: list[Any], items: IdMap) -> NDArray[np.int64]:
+def _codes(ids: list[Any], items: IdMap) -> Integers:
     """Codes of ids. Lists are short and asked for thousands of times: a dictionary takes less than a column."""
     known = {item: place for place, item in enumerate(items.ids())} if len(items) <= DENSE else {}
     if all(item in known for item in ids):
@@ -261,7 +261,7 @@ def shown_scores(model: Recommender, users: Sequence[Hashable]) -> Features:
     return scores
 
 
-def shown_lists(model: Recommender, users: Sequence[Hashable], n: int) -> NDArray[np.bool_]:
+def shown_lists(model: Recommender, users: Sequence[Hashable], n: int) -> Mask:
     """Which items are among the best ``n`` of these users."""
     listed = np.zeros((len(users), len(model.items_)), dtype=bool)
     told = model.recommend(list(users), n=n)
@@ -273,11 +273,7 @@ def shown_lists(model: Recommender, users: Sequence[Hashable], n: int) -> NDArra
 
 
 def shown_answers(
-    model: Recommender,
-    items: NDArray[np.int32],
-    *,
-    user: Hashable | None = None,
-    history: Mapping[Any, float] | None = None,
+    model: Recommender, items: Codes, *, user: Hashable | None = None, history: Mapping[Any, float] | None = None
 ) -> Features:
     """What one user, or somebody with that history, is shown about items, 2 × items; NaN where there is no answer.
 

@@ -24,10 +24,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacks.games.linear import Floats
 from discreet.attacks.games.secrets import Secrets
+from discreet.common.arrays import Floats, Integers
 
 __all__ = ["partly_known", "solve_for_first", "unknown_ratings"]
 
@@ -35,7 +34,7 @@ SMALLEST = 1e-9
 """Singular values below this share of the largest one are rounding."""
 
 
-def _unknown_rows(secrets: Secrets, target: int, known_share: float) -> NDArray[np.int64]:
+def _unknown_rows(secrets: Secrets, target: int, known_share: float) -> Integers:
     """Records of the target whose ratings are not known: the others than the secret one, but for a share of them.
 
     Which these are is drawn for each target by itself; those known with a smaller share are known with a larger one.

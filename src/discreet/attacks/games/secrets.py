@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacks.games.linear import Floats, stepped, values_of
+from discreet.attacks.games.linear import stepped, values_of
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.remedies import KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -31,7 +31,7 @@ class Secrets:
     """
 
     data: Interactions
-    places: NDArray[np.int64]
+    places: Integers
     values: Floats
     ratings: bool
 
@@ -87,7 +87,7 @@ class Secrets:
         hidden = self.data.items.decode(self.data.item[[place]])[0]
         return {item: rating for item, rating in known if self.ratings or value or item != hidden}
 
-    def untouched(self, target: int) -> NDArray[np.int32]:
+    def untouched(self, target: int) -> Codes:
         """Items that one target has not touched, whatever the secret is."""
         user = self.data.user[self.places[target]]
         begin, end = self.data.user_starts[user : user + 2]

@@ -11,11 +11,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.games.datasets import Record, added, background_records, crafted
 from discreet.attacks.games.game import RECORD, VALUE, Features, NeighboringData, SmallGame, View
 from discreet.attacks.games.observing import OBSERVER, predicted, recommended, release_vector, seen
+from discreet.common.arrays import Floats
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
@@ -235,7 +235,7 @@ def traces(view: View, fitted: Fitted, pair: NeighboringData) -> Features:
     return np.concatenate([finest, too_fine, *digits, *differences, *neighbors])[:MOST_DIGITS]
 
 
-def finest_digits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def finest_digits(numbers: Floats) -> Floats:
     """The place of the lowest binary digit of each number that is not 0: 0 for odd integers, −1 for halves.
 
     Examples

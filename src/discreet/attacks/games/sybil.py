@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import epsilon_ceiling, epsilon_lower_bound
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any, name_of
@@ -40,6 +39,7 @@ from discreet.attacks.games.sybil_targets import (
     tally,
 )
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee
@@ -266,8 +266,8 @@ class SybilAttack(GivenGame):
         )
 
     def _sybils(
-        self, items: NDArray[np.int32], ratings: NDArray[np.float64] | None, data: Interactions
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]:
+        self, items: Codes, ratings: Floats | None, data: Interactions
+    ) -> tuple[Integers, Codes, Floats | None]:
         """Records of the sybils: user numbers from the first free one on (the observer), items, ratings."""
         rows = np.repeat(np.arange(self.sybils), items.size)
         columns = np.tile(np.arange(items.size), self.sybils)

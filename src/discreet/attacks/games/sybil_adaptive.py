@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
 from discreet.attacks.games.game import Features, NeighboringData
@@ -21,6 +20,7 @@ from discreet.attacks.games.observing import until_refused
 from discreet.attacks.games.sybil import Factory, SybilAttack
 from discreet.attacks.games.sybil_targets import Outcome, Sees, SybilTarget, as_features, guessed_right
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
 from discreet.privacy.guarantees import Guarantee
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
 __all__ = ["AdaptiveSybilAttack", "values_at", "votes_for"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int32]
 
 NEAR = 1 / 20
 """An answer this near to a rating of the scale, in steps, is taken for the rating of one person."""
@@ -179,7 +176,7 @@ class AdaptiveSybilAttack(SybilAttack):
         """The ids of all sybils, the observer first."""
         return [target.number(target.observer + place) for place in range(self.sybils)]
 
-    def _profile(self, target: SybilTarget) -> tuple[Integers, Floats | None]:
+    def _profile(self, target: SybilTarget) -> tuple[Codes, Floats | None]:
         """What is known of the target: the profile of the observer."""
         users, items, ratings = target.sybils
         own = users == target.observer
@@ -206,7 +203,7 @@ def votes_for(answers: Floats, scale: RatingScale) -> Floats:
     )
 
 
-def values_at(places: NDArray[np.int64], scale: RatingScale) -> Floats:
+def values_at(places: Integers, scale: RatingScale) -> Floats:
     """The ratings at places of the scale, from 0."""
     return (float(scale.low) + _step(scale) * places).astype(np.float64)
 

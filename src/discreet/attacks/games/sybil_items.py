@@ -18,7 +18,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
 from discreet.attacks.engine.making import made
@@ -28,6 +27,7 @@ from discreet.attacks.games.linear import values_of
 from discreet.attacks.games.observing import has_epsilon, noise_free, predicted
 from discreet.attacks.games.sybil import Factory, SybilAttack
 from discreet.attacks.games.sybil_targets import Outcome, Sees, SybilTarget
+from discreet.common.arrays import Codes, Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.models.recommender import Recommender
 from discreet.privacy.guarantees import Guarantee
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Fitted, Target
 
 __all__ = ["ItemSybilAttack"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +113,8 @@ class ItemSybilAttack(SybilAttack):
     # Preparing
 
     def _sybils(
-        self, items: NDArray[np.int32], ratings: Floats | None, data: Interactions
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats | None]:
+        self, items: Codes, ratings: Floats | None, data: Interactions
+    ) -> tuple[Integers, Codes, Floats | None]:
         """The observer, who rates the anchors and one item more, and fillers, who rate everything."""
         if data.scale is None or ratings is None:
             return super()._sybils(items, ratings, data)  # it does not apply, and the report says so

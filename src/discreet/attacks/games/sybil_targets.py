@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.games.datasets import with_users
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.scales import RatingScale
@@ -28,11 +28,11 @@ class SybilTarget:
     """One target: what is known, what is hidden, who is invented."""
 
     target: int
-    hidden: NDArray[np.int32]
-    truth: NDArray[np.float64] | None
+    hidden: Codes
+    truth: Floats | None
     probe: int
     observer: int
-    sybils: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64] | None]
+    sybils: tuple[Integers, Codes, Floats | None]
     first: bool = False
     """Whether the target and the sybils have the lowest numbers of all users."""
     computed: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -52,13 +52,13 @@ class SybilTarget:
 class Outcome:
     """Which hidden ratings of a target were guessed right, which were answered, how far off the answers were."""
 
-    right: NDArray[np.bool_]
-    answered: NDArray[np.bool_]
-    errors: NDArray[np.float64] | None
+    right: Mask
+    answered: Mask
+    errors: Floats | None
     probe: int
 
 
-def as_features(outcome: Outcome) -> NDArray[np.float64]:
+def as_features(outcome: Outcome) -> Floats:
     """What an audit learns from: whether the rating drawn beforehand was guessed, its error, and both over all."""
     assert outcome.errors is not None
     errors = np.where(outcome.answered, outcome.errors, np.nan)
@@ -80,7 +80,7 @@ def tally(outcomes: list[Outcome], when: str) -> dict[str, Any]:
     return {f"{name}_{when}": value for name, value in found.items()}
 
 
-def guessed_right(guesses: NDArray[np.float64], truth: NDArray[np.float64], scale: RatingScale) -> NDArray[np.bool_]:
+def guessed_right(guesses: Floats, truth: Floats, scale: RatingScale) -> Mask:
     """Which guesses come to the true rating when they are rounded to the step of the scale.
 
     Examples
@@ -95,7 +95,7 @@ def guessed_right(guesses: NDArray[np.float64], truth: NDArray[np.float64], scal
     return np.abs(rounded - truth) < step / 2
 
 
-def one_step_off(ratings: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+def one_step_off(ratings: Floats, scale: RatingScale) -> Floats:
     """The next rating above, or below for the highest; a tenth of the width on a scale without steps.
 
     Examples

@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
 from discreet.attacks.games.datasets import drawn_user, with_users
@@ -22,6 +21,7 @@ from discreet.attacks.games.observing import predicted, recommended
 from discreet.attacks.games.sybil import Factory, SybilAttack
 from discreet.attacks.games.sybil_targets import Outcome, Sees, SybilTarget, check_records
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats, Integers
 from discreet.data.interactions import Interactions
 from discreet.privacy.charging import sandbox
 from discreet.privacy.guarantees import Guarantee
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NewRecords", "TwoReleasesAttack", "moved"]
 
-Floats = NDArray[np.float64]
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
@@ -39,8 +38,8 @@ NO_ROWS = np.zeros(0, dtype=np.int64)
 class NewRecords(SybilTarget):
     """One target: which of the records are new, and which records of others arrive between the releases as well."""
 
-    new: NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)
-    arriving: NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)
+    new: Integers = field(default_factory=lambda: NO_ROWS)
+    arriving: Integers = field(default_factory=lambda: NO_ROWS)
 
     def dataset(self, data: Interactions, *, present: bool) -> Interactions:
         """The second release: everything, with the new records or without them."""
@@ -50,7 +49,7 @@ class NewRecords(SybilTarget):
         """The first release: nothing that is new."""
         return self._left(data, np.append(self.new, self.arriving))
 
-    def _left(self, data: Interactions, out: NDArray[np.int64]) -> Interactions:
+    def _left(self, data: Interactions, out: Integers) -> Interactions:
         kept = np.ones(len(data), dtype=bool)
         kept[out] = False
         part = data.filter(kept)

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.attacks.risk.answers import Ceiling, OperatingPoint, RiskPoint
+from discreet.common.arrays import Floats, Mask
 from discreet.errors import UsageError
 
 __all__ = ["RiskCurve"]
@@ -62,7 +62,7 @@ class RiskCurve:
         """Whether a limit for every attacker is known at every point."""
         return all(point.limit is not None for point in self.points)
 
-    def column(self, name: str) -> NDArray[np.float64]:
+    def column(self, name: str) -> Floats:
         """One quantity along the curve."""
         return np.array([math.nan if (v := getattr(point, name)) is None else v for point in self.points])
 
@@ -141,7 +141,7 @@ class RiskCurve:
         place = int(np.argmax(above))
         return float(above[place]), self.points[place].epsilon
 
-    def _above_hull(self, measure: Measure) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _above_hull(self, measure: Measure) -> tuple[Floats, Floats]:
         """Height of every point above the lower convex hull of (utility, risk), and the slope of the hull there."""
         utility, risk = self.column("utility"), self.column(measure)
         hull = _lower_hull(utility, risk)
@@ -187,10 +187,10 @@ class RiskCurve:
             raise UsageError("no limit is proved for this model.", remedy="Go by the risk.")
         return by or ("limit" if self.proved else "risk")
 
-    def _half(self, name: str) -> NDArray[np.float64]:
+    def _half(self, name: str) -> Floats:
         return (self.column(f"{name}_high") - self.column(f"{name}_low")) / 2
 
-    def _crossing(self, upper: NDArray[np.float64], level: float) -> float | None:
+    def _crossing(self, upper: Floats, level: float) -> float | None:
         """Up to which epsilon a quantity stays at or below a level; None if it never is."""
         over = np.flatnonzero(upper > level)
         if over.size == 0:
@@ -212,13 +212,13 @@ def _weight(value: float, name: str) -> float:
     return float(value)
 
 
-def _stretches(chosen: NDArray[np.bool_]) -> list[Sequence[int]]:
+def _stretches(chosen: Mask) -> list[Sequence[int]]:
     """Runs of neighboring places that are chosen."""
     places = np.flatnonzero(chosen)
     return [run.tolist() for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)]
 
 
-def _lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
+def _lower_hull(x: Floats, y: Floats) -> list[int]:
     """Points of the lower convex hull, by rising x; of several with the same x the lowest."""
     hull: list[int] = []
     for place in np.lexsort((y, x)):
@@ -230,6 +230,6 @@ def _lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
     return hull
 
 
-def _turn(x: NDArray[np.float64], y: NDArray[np.float64], a: int, b: int, c: int) -> float:
+def _turn(x: Floats, y: Floats, a: int, b: int, c: int) -> float:
     """Above 0 where the way from a over b to c turns left."""
     return float((x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a]))

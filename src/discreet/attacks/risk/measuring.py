@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.bounds import band, share
 from discreet.attacks.engine.claims import limit_of
@@ -31,6 +30,7 @@ from discreet.attacks.games.observing import (
 from discreet.attacks.games.secrets import Secrets
 from discreet.attacks.risk.answers import RiskPoint
 from discreet.attacks.risk.curve import RiskCurve
+from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
@@ -38,7 +38,6 @@ from discreet.models.registry import create
 
 __all__ = ["AVERAGING", "NOISY_OUTPUTS", "ONE_ANSWER", "RiskPlan", "kept_shares", "measured_curve", "noisy_curves"]
 
-Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 Attacker = Callable[[list[float]], list[Floats]]
 """The risk of every user, for each scale of the noise."""

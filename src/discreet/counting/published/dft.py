@@ -9,9 +9,9 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import AnyFloats, Floats, Integers
 from discreet.counting.cells import Cells, Level
 from discreet.counting.counts import PREFIX, Cap
 from discreet.counting.profiles import Expectation, Profile, expected_smooth, expected_within
@@ -219,7 +219,7 @@ class IntegerDFT:
         """The transform of sums, with what one user can change about it."""
         return self.bounded(sums, self._coordinates(sums.values))
 
-    def bounded(self, sums: BoundedSums, coordinates: NDArray[np.int64]) -> BoundedSums:
+    def bounded(self, sums: BoundedSums, coordinates: Integers) -> BoundedSums:
         """Coordinates of sums with what one user can change about them.
 
         Where one user's vector has ‖v‖₂² ≤ S, and table entries are off by at most 1, its transform has ‖·‖₁ ≤
@@ -242,7 +242,7 @@ class IntegerDFT:
             caps=sums.caps,
         )
 
-    def back(self, coordinates: NDArray[np.floating]) -> NDArray[np.float64]:
+    def back(self, coordinates: AnyFloats) -> Floats:
         """The vector whose kept coefficients these are, and all others 0; from what ``of`` gives, in the same steps."""
         parts = np.asarray(coordinates, dtype=np.float64) / math.sqrt(self.length)
         whole = np.zeros(self.length // 2 + 1, dtype=np.complex128)
@@ -263,7 +263,7 @@ class IntegerDFT:
         """Coefficients with two parts, which stand for two of the whole transform."""
         return self.coefficients - 1 - self.has_middle
 
-    def _coordinates(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _coordinates(self, values: Integers) -> Integers:
         """Product sums with the rows of the integer matrix, one coefficient at a time."""
         angle = np.arange(self.length) * (math.tau / self.length)
         fold = 2**self.bits * (math.sqrt(2) if self.even else 1.0)

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Integers
 from discreet.counting.cells import Cells, Level, best_records, fresh_key
 from discreet.counting.counts import PREFIX, Cap
 from discreet.counting.profiles import Expectation, Profile, expected_groups, expected_within
@@ -136,21 +136,21 @@ class AveragedNoise:
     """As published: noise of scale M/(w·ε) on averages, or M·size/(w·ε) on sums, too little where size < w."""
 
     mechanism: AdditiveMechanism
-    sizes: NDArray[np.int64]
+    sizes: Integers
     width: int
 
     @property
     def loss(self) -> Loss:
         return self.mechanism.loss
 
-    def release(self, sums: BoundedSums) -> NDArray[np.int64]:
+    def release(self, sums: BoundedSums) -> Integers:
         released = self.mechanism.release(sums)
         if self.sizes.size and self.sizes[-1] < self.width:
             released[-1:] = self.mechanism.release(ragged_group(sums, int(self.sizes[-1]), self.width))
         return released
 
 
-def groups(order: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def groups(order: Integers, width: int) -> Integers:
     """The group of each count: ``width`` at a time from the largest on; equal ones in the order of the catalog.
 
     Examples
@@ -163,7 +163,7 @@ def groups(order: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     return group
 
 
-def group_sums(sums: BoundedSums, group: NDArray[np.int64]) -> BoundedSums:
+def group_sums(sums: BoundedSums, group: Integers) -> BoundedSums:
     """Sums over the groups of a partition: what one user changes in L1 can only become less."""
     values = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(values, group, sums.values)

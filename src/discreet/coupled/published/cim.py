@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
+from discreet.common.arrays import Floats, Integers, Mask
 from discreet.coupled.published.laplace import CoupledCells
 from discreet.coupled.query_method import QueryMethod, QuerySetting, answer_parts
 from discreet.coupled.workloads.workload import GRID, Workload
@@ -40,7 +40,6 @@ __all__ = [
     "published_most_updates",
     "published_round_budget",
 ]
-
 
 Update = Literal["printed", "corrected"]
 
@@ -135,7 +134,7 @@ class CIM(QueryMethod):
         """What a number of rounds claims and what it adds up to."""
         return CIMAccount(float(self.epsilon), self.round_budget(n_cells), self.most_updates(n_cells), rounds, updates)
 
-    def scales(self, table: Table, setting: QuerySetting) -> NDArray[np.float64]:
+    def scales(self, table: Table, setting: QuerySetting) -> Floats:
         """Scale of the noise of each round, as a share of the rows: a secret, as each depends on the rows."""
         sensitivities = CoupledCells.of(table, setting.coupling).coupled_sensitivities(setting.workload)
         return sensitivities / setting.n_rows / self.round_budget(setting.workload.n_cells)
@@ -171,7 +170,7 @@ class CIM(QueryMethod):
             account=pl.DataFrame([account.facts()]),
         )
 
-    def _iterated(self, workload: Workload, noisy: NDArray[np.float64], cells: CoupledCells) -> CIMRounds:
+    def _iterated(self, workload: Workload, noisy: Floats, cells: CoupledCells) -> CIMRounds:
         """The estimate answers as many queries at once as it has lately answered without a change."""
         estimate = np.full(workload.n_cells, 1 / workload.n_cells)  # x₀
         answers, estimated, updated = noisy.copy(), np.empty(len(workload)), np.zeros(len(workload), dtype=bool)
@@ -192,14 +191,7 @@ class CIM(QueryMethod):
                 query, ahead = query + 1, 1
         return CIMRounds(answers, updated, estimated, estimate)
 
-    def _updated(
-        self,
-        estimate: NDArray[np.float64],
-        cells: CoupledCells,
-        weights: NDArray[np.float64],
-        known: float,
-        too_large: bool,
-    ) -> NDArray[np.float64]:
+    def _updated(self, estimate: Floats, cells: CoupledCells, weights: Floats, known: float, too_large: bool) -> Floats:
         occupied = weights[cells.cells]
         step = float(self.eta) * cells.mean_degree(occupied)
         if self.update == "corrected":
@@ -207,7 +199,7 @@ class CIM(QueryMethod):
         return printed_update(estimate, cells.touched(occupied), answer=known, too_large=too_large, step=step)
 
 
-def _known(workload: Workload, query: int, ahead: int, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+def _known(workload: Workload, query: int, ahead: int, estimate: Floats) -> Floats:
     """What the estimate answers to the next queries: right until the first of them that changes it."""
     if ahead == 1:
         return np.array([workload.weights(query) @ estimate / GRID])
@@ -246,9 +238,7 @@ def published_round_budget(epsilon: float, n_cells: int, *, eta: float, delta0: 
     return epsilon / published_most_updates(n_cells, eta=eta, delta0=delta0)
 
 
-def printed_update(
-    histogram: NDArray[np.float64], touched: NDArray[np.int64], *, answer: float, too_large: bool, step: float
-) -> NDArray[np.float64]:
+def printed_update(histogram: Floats, touched: Integers, *, answer: float, too_large: bool, step: float) -> Floats:
     """Equation 5.4.4 as it is printed: the touched cells times exp(−η·δ·y), then all scaled to sum to 1.
 
     Touched are the cells that hold a responding row or one coupled with it; the step is η·δ; y is ``answer`` =
@@ -266,9 +256,7 @@ def printed_update(
     return changed / changed.sum()
 
 
-def corrected_update(
-    histogram: NDArray[np.float64], weights: NDArray[np.float64], *, too_large: bool, step: float
-) -> NDArray[np.float64]:
+def corrected_update(histogram: Floats, weights: Floats, *, too_large: bool, step: float) -> Floats:
     """The update of Hardt and Rothblum: every cell times exp(−η·δ·r), r its weight or 1 minus its weight.
 
     Examples
@@ -287,10 +275,10 @@ class CIMRounds:
     round answers, shown or not, and the last estimate.
     """
 
-    answers: NDArray[np.float64]
-    updated: NDArray[np.bool_]
-    estimated: NDArray[np.float64]
-    estimate: NDArray[np.float64]
+    answers: Floats
+    updated: Mask
+    estimated: Floats
+    estimate: Floats
 
 
 @dataclass(frozen=True)

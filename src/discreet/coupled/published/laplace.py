@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.coupled.bounds import NONE, all_sums
 from discreet.coupled.coupling import Coupling
 from discreet.coupled.query_method import QueryMethod, QuerySetting, answer_parts
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["LMCS", "LMGS", "CoupledCells"]
-
 
 SECRET_SIZE = (
     "k, the most rows in one group, is looked up in the secret rows and sets the noise: two rows that happen to "
@@ -46,7 +45,7 @@ COUPLED_SENSITIVITY = (
 # Neither keeps a table, a coupling or a workload alive.
 _VIEWS: WeakKeyDictionary[Table, tuple[ref[Any], CoupledCells]] = WeakKeyDictionary()
 
-_LAST: WeakKeyDictionary[CoupledCells, tuple[ref[Workload], NDArray[np.float64]]] = WeakKeyDictionary()
+_LAST: WeakKeyDictionary[CoupledCells, tuple[ref[Workload], Floats]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class LMCS(QueryMethod):
     name: ClassVar[str] = "lm-cs"
     reads = "records"
 
-    def scales(self, table: Table, setting: QuerySetting) -> NDArray[np.float64]:
+    def scales(self, table: Table, setting: QuerySetting) -> Floats:
         """Scale of the noise on each answer, in rows: a secret, as each depends on the rows."""
         sensitivities = CoupledCells.of(table, setting.coupling).coupled_sensitivities(setting.workload)
         return sensitivities * (len(setting.workload) / float(self.epsilon))
@@ -163,13 +162,13 @@ class CoupledCells:
     row with itself among them, and their number.
     """
 
-    cells: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    cells: Integers
+    counts: Integers
     influence: csr_array
-    cell_of_row: NDArray[np.int64]
+    cell_of_row: Integers
     linked: csr_array
-    degree_sum: NDArray[np.float64]
-    degree_count: NDArray[np.float64]
+    degree_sum: Floats
+    degree_count: Floats
 
     @classmethod
     def of(cls, table: Table, coupling: Coupling | None) -> CoupledCells:
@@ -214,7 +213,7 @@ class CoupledCells:
             degree_count=np.bincount(place, weights=partners, minlength=cells.size).astype(np.float64),
         )
 
-    def coupled_sensitivity(self, weights: NDArray[np.float64]) -> float:
+    def coupled_sensitivity(self, weights: Floats) -> float:
         """CS_q (Equation 5.3.2); 0 where nobody responds."""
         from discreet.coupled.kernels import largest_response
 
@@ -223,7 +222,7 @@ class CoupledCells:
         starts, cells, degrees, totals, cell_of_row = self._rows
         return largest_response(starts, cells, degrees, totals, cell_of_row, weights, largest)
 
-    def coupled_sensitivities(self, workload: Workload) -> NDArray[np.float64]:
+    def coupled_sensitivities(self, workload: Workload) -> Floats:
         """CS_q of each query, in rows; those of the last workload are remembered, as studies ask again and again."""
         last, found = _LAST.get(self, (None, np.empty(0)))
         if last is None or last() is not workload:
@@ -238,14 +237,14 @@ class CoupledCells:
         starts, cells = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
         return starts, cells, rows.data, rows.sum(axis=1), self.cell_of_row
 
-    def touched(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    def touched(self, weights: Floats) -> Integers:
         """The cells that hold a row that responds, or one that is coupled with such a row (Algorithm 7, steps 1–3)."""
         responding = weights > 0
         if self.linked.nnz:
             responding = responding | ((self.linked @ responding.astype(np.float64)) > 0)
         return self.cells[responding]
 
-    def mean_degree(self, weights: NDArray[np.float64]) -> float:
+    def mean_degree(self, weights: Floats) -> float:
         """Mean |δ| over the couplings of all rows that respond, each with itself among them; 1 where nobody does."""
         responding = weights > 0
         count = float(self.degree_count[responding].sum())

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, AnyIntegers, Floats
 from discreet.coupled.coupling import Coupling
 from discreet.errors import PrivacyError, UsageError
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def published_global_sensitivity(cell_weights: NDArray[np.floating] | NDArray[np.integer], k: int = 1) -> float:
+def published_global_sensitivity(cell_weights: AnyFloats | AnyIntegers, k: int = 1) -> float:
     """k·GS: the largest weight of a cell, times the most rows in a group (Lemma 3). With k = 1 the usual one.
 
     Holds for a public k. The thesis looks k up in the rows.
@@ -39,7 +39,7 @@ def published_global_sensitivity(cell_weights: NDArray[np.floating] | NDArray[np
     return k * float(np.max(np.abs(cell_weights), initial=0))
 
 
-def published_record_sensitivities(degrees: csr_array, row_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def published_record_sensitivities(degrees: csr_array, row_weights: Floats) -> Floats:
     """CS_i = Σ_j |δ_ij|·|Q(D) − Q(D without row j)| for each row i (Equation 5.3.1).
 
     Examples
@@ -51,7 +51,7 @@ def published_record_sensitivities(degrees: csr_array, row_weights: NDArray[np.f
     return abs(degrees) @ np.abs(row_weights)
 
 
-def published_coupled_sensitivity(degrees: csr_array, row_weights: NDArray[np.float64]) -> float:
+def published_coupled_sensitivity(degrees: csr_array, row_weights: Floats) -> float:
     """CS_q = max of CS_i over the rows i that respond to the query (Equation 5.3.2). **Not a sensitivity.**
 
     It is read from the rows, so it differs between neighbors; it leaves out rows that do not respond but move those
@@ -73,7 +73,7 @@ def published_coupled_sensitivity(degrees: csr_array, row_weights: NDArray[np.fl
     return float(published_record_sensitivities(degrees, row_weights)[responding].max())
 
 
-def proved_group_sensitivity(cell_weights: NDArray[np.floating] | NDArray[np.integer], coupling: Coupling) -> float:
+def proved_group_sensitivity(cell_weights: AnyFloats | AnyIntegers, coupling: Coupling) -> float:
     """k·(largest − smallest weight): what replacing one group of a public coupling changes at most.
 
     Each of at most k rows goes from one cell to another. That all of them go from the cell of the smallest weight to
@@ -91,7 +91,7 @@ def proved_group_sensitivity(cell_weights: NDArray[np.floating] | NDArray[np.int
     return coupling.largest * float(weights.max() - weights.min())
 
 
-def proved_influence_sensitivity(coupling: Coupling, row_weights: NDArray[np.float64], *, width: float = 1.0) -> float:
+def proved_influence_sensitivity(coupling: Coupling, row_weights: Floats, *, width: float = 1.0) -> float:
     """B·max over **all** rows i of Σ_j |δ_ij|·|w_j|: coupled sensitivity as it can be defended.
 
     Parameters

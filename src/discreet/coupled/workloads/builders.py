@@ -8,8 +8,8 @@ from math import comb, prod
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.coupled.workloads.product import Choice, ProductWorkload
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.domains import Domain, as_domain
@@ -27,7 +27,6 @@ __all__ = [
     "random_queries",
     "range_queries",
 ]
-
 
 RandomKind = Literal["subset", "weighted"]
 
@@ -103,7 +102,7 @@ class RandomWorkload(Workload):
             return subset_sums(histogram, base, self.first, len(self)) * GRID
         return weighted_sums(histogram, base, self.first, len(self), GRID)
 
-    def _weights(self, query: int) -> NDArray[np.int64]:
+    def _weights(self, query: int) -> Integers:
         from discreet.coupled.kernels import subset_weights, weighted_weights
 
         base = np.uint64(self.seed)

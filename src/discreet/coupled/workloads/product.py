@@ -10,16 +10,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import UsageError
 
 __all__ = ["Choice", "ProductWorkload", "bin_ends"]
-
-
-Whole = NDArray[np.int64]
 
 TERMS_AT_ONCE = 2**20
 """Products of terms that are in memory at a time."""
@@ -42,13 +39,13 @@ class Choice:
     weighted: bool = False
 
     @classmethod
-    def codes(cls, inside: NDArray[np.bool_]) -> Choice:
+    def codes(cls, inside: Mask) -> Choice:
         """The codes at which the mask is true."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]])))
         return cls(tuple((int(a), int(b), 1) for a, b in zip(edges[::2], edges[1::2], strict=True)))
 
     @classmethod
-    def steps(cls, weights: NDArray[np.int64]) -> Choice:
+    def steps(cls, weights: Integers) -> Choice:
         """A weight in grid steps for each code."""
         if np.isin(weights, (0, GRID)).all():
             return cls.codes(weights == GRID)
@@ -60,7 +57,7 @@ class Choice:
         """Whether every code counts fully."""
         return self.runs == ((0, size, 1),) and not self.weighted
 
-    def over(self, size: int) -> NDArray[np.int64]:
+    def over(self, size: int) -> Integers:
         """The weight of each code: 0 or 1, or grid steps."""
         weights = np.zeros(size, dtype=np.int64)
         for start, stop, weight in self.runs:
@@ -92,9 +89,9 @@ class _Terms(NamedTuple):
     """
 
     summed: bool
-    starts: Whole
-    codes: Whole
-    factors: Whole
+    starts: Integers
+    codes: Integers
+    factors: Integers
 
     @classmethod
     def of(cls, choices: Sequence[Choice]) -> _Terms:
@@ -181,7 +178,7 @@ class ProductWorkload(Workload):
 
     @classmethod
     def of_choices(
-        cls, domains: Mapping[str, Any], choices: Sequence[tuple[Choice, ...]], index: NDArray[np.int32]
+        cls, domains: Mapping[str, Any], choices: Sequence[tuple[Choice, ...]], index: Codes
     ) -> ProductWorkload:
         """Queries by number: for each attribute its choices, the first of which asks nothing, and which each query has.
 
@@ -210,7 +207,7 @@ class ProductWorkload(Workload):
         choices = [self._choices[axis] for axis in kept]
         return ProductWorkload.of_choices({name: self.domains[name] for name in names}, choices, self._index[:, kept])
 
-    def weights_by_attribute(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]:
+    def weights_by_attribute(self) -> Iterator[tuple[Floats, Codes]]:
         """For each attribute the distinct rows of weights, from 0 to 1, and which of them each query has."""
         for axis, (choices, size) in enumerate(zip(self._choices, self.shape, strict=True)):
             rows = [choice.over(size) / (GRID if choice.weighted else 1) for choice in choices]
@@ -246,7 +243,7 @@ class ProductWorkload(Workload):
         return [_Terms.of(choices) for choices in self._choices]
 
     @cached_property
-    def groups(self) -> list[tuple[tuple[int, ...], Whole]]:
+    def groups(self) -> list[tuple[tuple[int, ...], Integers]]:
         """Attributes that some queries ask of, by their places, and these queries."""
         masks, group = self._masks()
         order = np.argsort(group.ravel(), kind="stable")
@@ -254,7 +251,7 @@ class ProductWorkload(Workload):
         axes = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
         return list(zip(axes, np.split(order, cuts), strict=True))
 
-    def _masks(self) -> tuple[NDArray[np.bool_], Whole]:
+    def _masks(self) -> tuple[Mask, Integers]:
         """The distinct sets of attributes that queries ask of, and which of them each query has."""
         asked = self._index != 0
         if asked.shape[1] > 62:
@@ -267,7 +264,7 @@ class ProductWorkload(Workload):
         return (distinct[:, None] >> np.arange(asked.shape[1]) & 1).astype(bool), group
 
     @cached_property
-    def _steps(self) -> Whole:
+    def _steps(self) -> Integers:
         """Grid steps that a product of weights counts in: a weighted attribute brings its own."""
         weighted = np.zeros(len(self), dtype=bool)
         for axis, choices in enumerate(self._choices):
@@ -282,7 +279,7 @@ class ProductWorkload(Workload):
             self._add_up(sums, axes, queries, counts.sum(axis=tuple(everything.difference(axes))))
         return sums * self._steps
 
-    def answers_from(self, marginal: Callable[[tuple[int, ...]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def answers_from(self, marginal: Callable[[tuple[int, ...]], Floats]) -> Floats:
         """The answers, in records, on the marginals of the attributes that queries ask of, given by their places.
 
         Parameters
@@ -295,7 +292,7 @@ class ProductWorkload(Workload):
             self._add_up(sums, axes, queries, np.asarray(marginal(axes), dtype=np.float64))
         return sums * self._steps / GRID
 
-    def _table_sums(self, table: Table) -> Whole:
+    def _table_sums(self, table: Table) -> Integers:
         if self.is_dense:
             return super()._table_sums(table)
         sums, names = np.zeros(len(self), dtype=np.int64), table.attributes
@@ -310,7 +307,7 @@ class ProductWorkload(Workload):
                 sums[query] = reduce(np.multiply, rows).sum()
         return sums * self._steps
 
-    def _add_up(self, sums: Any, axes: tuple[int, ...], queries: Whole, marginal: Any) -> None:
+    def _add_up(self, sums: Any, axes: tuple[int, ...], queries: Integers, marginal: Any) -> None:
         for place, axis in enumerate(axes):
             if self._terms[axis].summed:
                 marginal = np.cumsum(marginal, axis=place)
@@ -319,7 +316,7 @@ class ProductWorkload(Workload):
             begins = np.flatnonzero(np.diff(query, prepend=-1))
             sums[query[begins]] = np.add.reduceat(factor * flat[cell], begins)
 
-    def _products(self, axes: tuple[int, ...], queries: Whole) -> Iterator[tuple[Whole, Whole, Whole]]:
+    def _products(self, axes: tuple[int, ...], queries: Integers) -> Iterator[tuple[Integers, Integers, Integers]]:
         """Query, cell of the marginal and factor of each product of terms, some of the queries at a time."""
         sizes = np.ones(queries.size, dtype=np.int64)
         for axis in axes:
@@ -335,13 +332,13 @@ class ProductWorkload(Workload):
                 query, factor = query[entry], factor[entry] * terms.factors[place]
             yield query, cell, factor
 
-    def _weights(self, query: int) -> Whole:
+    def _weights(self, query: int) -> Integers:
         weights = np.full(1, self._steps[query], dtype=np.int64)
         for axis, size in enumerate(self.shape):
             weights = np.multiply.outer(weights, self._choices[axis][self._index[query, axis]].over(size)).ravel()
         return weights
 
-    def _combined(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _combined(self, coefficients: Floats) -> Floats:
         combined, scaled = np.zeros(self.shape), coefficients * self._steps
         for axes, queries in self.groups:
             shape = tuple(self.shape[axis] for axis in axes)

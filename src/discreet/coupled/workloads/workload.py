@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.domains import Domain, as_domain
 from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import Remedy, UsageError
@@ -71,14 +71,14 @@ class Workload(ABC):
         """Σ over the cells of weight (in grid steps) × count for each query, in the type of the counts."""
 
     @abstractmethod
-    def _weights(self, query: int) -> NDArray[np.int64]:
+    def _weights(self, query: int) -> Integers:
         """Weights of one query over all cells, in grid steps."""
 
-    def _table_sums(self, table: Table) -> NDArray[np.int64]:
+    def _table_sums(self, table: Table) -> Integers:
         """The same from a table."""
         return self._sums(np.ascontiguousarray(table.histogram().ravel(), dtype=np.int64))
 
-    def _combined(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _combined(self, coefficients: Floats) -> Floats:
         """Σ over the queries of coefficient × weight (in grid steps), over all cells."""
         combined = np.zeros(self.n_cells)
         for query, coefficient in enumerate(coefficients):
@@ -115,12 +115,12 @@ class Workload(ABC):
     # Evaluation
 
     @overload
-    def answers(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def answers(self, histogram: Integers) -> Integers: ...
 
     @overload
-    def answers(self, histogram: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def answers(self, histogram: Floats) -> Floats: ...
 
-    def answers(self, histogram: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64] | NDArray[np.float64]:
+    def answers(self, histogram: Integers | Floats) -> Integers | Floats:
         """The answers on a flat histogram, in one pass over blocks.
 
         Parameters
@@ -139,19 +139,19 @@ class Workload(ABC):
         sums = self._sums(np.ascontiguousarray(counts))
         return sums if counts.dtype == np.int64 else sums / GRID
 
-    def true_answers(self, table: Table) -> NDArray[np.int64]:
+    def true_answers(self, table: Table) -> Integers:
         """The answers on a table in grid steps, exactly: **secret**, the way of a mechanism to its data."""
         self.require_fit(table)
         return self._table_sums(table)
 
-    def weights(self, query: int) -> NDArray[np.int64]:
+    def weights(self, query: int) -> Integers:
         """Weights of one query over all cells in grid steps, from 0 to ``GRID``."""
         self.require_dense("the weights of all cells")
         if not 0 <= query < len(self):
             raise UsageError(f"there is no query {query}; they are numbered from 0 to {len(self) - 1}.")
         return self._weights(query)
 
-    def combine(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, coefficients: Floats) -> Floats:
         """Σ of coefficient × weights over the queries, with weights from 0 to 1: the transpose of ``answers``."""
         self.require_dense("weights of all cells")
         factors = np.ascontiguousarray(coefficients, dtype=np.float64)

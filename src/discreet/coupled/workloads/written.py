@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Mask
 from discreet.common.plain_json import parse_json
 from discreet.coupled.workloads.builders import RandomWorkload, all_marginals, domains_of, marginals, prefix_sums
 from discreet.coupled.workloads.product import Choice, ProductWorkload, bin_ends
@@ -99,13 +99,13 @@ class _Asked:
                 return self._weights(content)
         raise self._refusal(f"{asked!r} is not understood", f"Write {FORMS}.")
 
-    def _value(self, value: Any) -> NDArray[np.bool_]:
+    def _value(self, value: Any) -> Mask:
         code = self._code(value)
         if isinstance(self.domain, IntegerDomain):
             self._check_whole_bins(int(value), int(value))
         return np.arange(self.domain.size) == code
 
-    def _range(self, ends: Any) -> NDArray[np.bool_]:
+    def _range(self, ends: Any) -> Mask:
         if not isinstance(self.domain, IntegerDomain):
             raise self._refusal(f"{ends!r}: categories have no ranges", 'Write {"in": [values]}.')
         if not isinstance(ends, list | tuple) or len(ends) != 2:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers
 from discreet.data.ids import IdMap
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import (
@@ -22,8 +22,6 @@ from discreet.data.synthetic.folksonomy import TagTruth
 from discreet.data.tags import TagAssignments
 
 __all__ = ["listener_world", "listeners"]
-
-Integers = NDArray[np.int64]
 
 _GENRE_NAMES = (
     "rock pop electronic indie metal punk jazz soul blues folk country hip-hop rap reggae classical ambient techno "

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.ids import Codes
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes, Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import (
@@ -25,8 +25,6 @@ from discreet.data.synthetic.drawing import (
 from discreet.data.synthetic.names import GENRES, film_titles
 
 __all__ = ["FilmTruth", "film_world", "films"]
-
-Floats = NDArray[np.floating]
 
 # Standard deviations of the parts of a rating, in stars. With the cuts below, one to five stars are about as frequent
 # as on MovieLens: four stars are the most frequent rating.
@@ -58,27 +56,27 @@ class FilmTruth:
         Probability of each film in choices by popularity alone; sums to one.
     """
 
-    user_factors: Floats
-    item_factors: Floats
-    user_bias: Floats
-    item_quality: Floats
+    user_factors: AnyFloats
+    item_factors: AnyFloats
+    user_bias: AnyFloats
+    item_quality: AnyFloats
     taste: Codes
-    popularity: Floats
+    popularity: AnyFloats
     _choices: WeightedRows
 
-    def liking(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
+    def liking(self, user: AnyIntegers, item: AnyIntegers) -> AnyFloats:
         """How much each user likes the item at the same position, in stars, before noise and rounding."""
         taste = np.einsum("ij,ij->i", self.user_factors[user], self.item_factors[item])
         return MIDDLE + self.user_bias[user] + self.item_quality[item] + taste
 
-    def expected_rating(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
+    def expected_rating(self, user: AnyIntegers, item: AnyIntegers) -> AnyFloats:
         """Mean rating of each user for the item at the same position: the prediction of the smallest squared error."""
         from scipy.special import ndtr
 
         liking = self.liking(np.asarray(user), np.asarray(item))
         return 1 + ndtr((liking[:, None] - np.array(CUTS)) / MOOD).sum(axis=1)
 
-    def choice(self, user: NDArray[np.integer]) -> Floats:
+    def choice(self, user: AnyIntegers) -> AnyFloats:
         """Probability of each item to be the first choice of a user; one row per user."""
         chance, own = self._choices.probabilities[0], self._choices.probabilities[1 + self.taste[user]]
         return CHANCE * chance + (1 - CHANCE) * own
@@ -154,7 +152,7 @@ def _checked_records(records: int | None, n_users: int, n_items: int) -> int:
     return check_size(records, "records", least=n_users, most=min(2**31 - 2, n_users * n_items * 3 // 4))
 
 
-def _people(n_users: int, generator: np.random.Generator) -> tuple[pl.DataFrame, Floats, Floats]:
+def _people(n_users: int, generator: np.random.Generator) -> tuple[pl.DataFrame, AnyFloats, AnyFloats]:
     """Gender and age of the users: the table, and the two as numbers around zero."""
     woman = generator.random(n_users) < 0.45
     age = np.clip(np.rint(16 + generator.gamma(2.6, 7.0, n_users)), 16, 90).astype(np.int64)
@@ -162,7 +160,7 @@ def _people(n_users: int, generator: np.random.Generator) -> tuple[pl.DataFrame,
     return table, np.where(woman, 1.0, -1.0), (age - 34) / 12
 
 
-def _genres(n_items: int, generator: np.random.Generator) -> NDArray[np.bool_]:
+def _genres(n_items: int, generator: np.random.Generator) -> Mask:
     """Films × genres: one to three each, the first genres of the list no more common than the last."""
     likely = generator.permutation(zipf_weights(len(GENRES), exponent=0.6))
     clocks = generator.standard_exponential((n_items, len(GENRES))) / likely
@@ -170,7 +168,7 @@ def _genres(n_items: int, generator: np.random.Generator) -> NDArray[np.bool_]:
     return np.argsort(np.argsort(clocks, axis=1), axis=1) < how_many[:, None]
 
 
-def _truth(genres: NDArray[np.bool_], gender: Floats, age: Floats, generator: np.random.Generator) -> FilmTruth:
+def _truth(genres: Mask, gender: AnyFloats, age: AnyFloats, generator: np.random.Generator) -> FilmTruth:
     n_items, n_genres = genres.shape
     ranks = generator.permutation(n_items)
     popularity = zipf_weights(n_items, exponent=1.1, shift=4 + np.sqrt(n_items) / 2)[ranks]
@@ -204,7 +202,7 @@ def _truth(genres: NDArray[np.bool_], gender: Floats, age: Floats, generator: np
 
 
 def _ratings(
-    counts: NDArray[np.int64], truth: FilmTruth, generator: np.random.Generator
+    counts: Integers, truth: FilmTruth, generator: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.int8]]:
     """Users, items and ratings, in chunks of users so that memory stays bounded."""
     n_items = truth.popularity.size
@@ -214,11 +212,11 @@ def _ratings(
     ends = np.cumsum(counts)
     for begin, end in _chunks(ends):
 
-        def draw(owner: Codes, begin: int = begin) -> NDArray[np.int64]:
+        def draw(owner: Codes, begin: int = begin) -> Integers:
             by_taste = generator.random(owner.size) >= CHANCE
             return truth._choices.draw(by_taste * (1 + truth.taste[begin + owner]), generator)
 
-        def weights_of(owner: Codes, begin: int = begin) -> Floats:
+        def weights_of(owner: Codes, begin: int = begin) -> AnyFloats:
             return truth.choice(begin + owner)
 
         keys = distinct_choices(counts[begin:end], n_items, draw=draw, weights_of=weights_of, generator=generator)
@@ -230,14 +228,14 @@ def _ratings(
     return user, item, rating
 
 
-def _chunks(ends: NDArray[np.int64]) -> Sequence[tuple[int, int]]:
+def _chunks(ends: Integers) -> Sequence[tuple[int, int]]:
     """Runs of users with about ``CHUNK`` records each."""
     last = np.searchsorted(ends, np.arange(CHUNK, ends[-1] + CHUNK, CHUNK), side="left") + 1
     stops = np.unique(np.minimum(last, ends.size))
     return list(zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True))
 
 
-def _times(counts: NDArray[np.int64], user: Codes, generator: np.random.Generator) -> NDArray[np.int64]:
+def _times(counts: Integers, user: Codes, generator: np.random.Generator) -> Integers:
     """Seconds since 1970: users join, and rate in sittings of about twenty films."""
     joined = generator.random(counts.size) * YEARS * YEAR
     sittings = 1 + generator.poisson(counts / 20)
@@ -249,7 +247,7 @@ def _times(counts: NDArray[np.int64], user: Codes, generator: np.random.Generato
     return begins[chosen] + generator.integers(0, 3_600, user.size)
 
 
-def _catalog(film_ids: pl.Series, genres: NDArray[np.bool_], generator: np.random.Generator) -> pl.DataFrame:
+def _catalog(film_ids: pl.Series, genres: Mask, generator: np.random.Generator) -> pl.DataFrame:
     year = 2019 - np.minimum(generator.gamma(1.1, 17.0, len(film_ids)), 89).astype(np.int64)
     first = np.argmax(genres * generator.random(genres.shape), axis=1)
     names = np.array(GENRES)
@@ -263,6 +261,6 @@ def _catalog(film_ids: pl.Series, genres: NDArray[np.bool_], generator: np.rando
     )
 
 
-def _standard(values: Floats) -> Floats:
+def _standard(values: AnyFloats) -> AnyFloats:
     spread = values.std()
     return (values - values.mean()) / (spread if spread > 0 else 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.ids import Codes
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes, Integers
 from discreet.data.interactions import Interactions
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import (
@@ -25,8 +25,6 @@ from discreet.data.synthetic.names import PLACE_KINDS, place_names
 from discreet.data.values import WEEKDAYS
 
 __all__ = ["CheckinTruth", "checkin_world", "checkins"]
-
-Floats = NDArray[np.floating]
 
 # Share of the visits on each day from Monday to Sunday, usual hour, share of the places, and attraction.
 _KINDS: dict[str, tuple[tuple[int, ...], int, float, float]] = {
@@ -70,13 +68,13 @@ class CheckinTruth:
         Codes of the users with very many visits.
     """
 
-    popularity: Floats
-    weekday: Floats
+    popularity: AnyFloats
+    weekday: AnyFloats
     favorites: Codes
-    favorite_weights: Floats
+    favorite_weights: AnyFloats
     heavy: Codes
 
-    def visit(self, user: NDArray[np.integer]) -> Floats:
+    def visit(self, user: AnyIntegers) -> AnyFloats:
         """Probability of each place for a visit of a user; one row per user."""
         user = np.atleast_1d(user)
         chosen = np.tile((1 - HABIT) * self.popularity, (user.size, 1))
@@ -168,7 +166,7 @@ def checkin_world(
 
 def _city(
     n_users: int, n_items: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray], NDArray[np.int64]]:
+) -> tuple[Integers, Integers, dict[str, NDArray], Integers]:
     """Kinds and districts of the places, parameters of places and users, and where the users live."""
     assert tuple(_KINDS) == tuple(PLACE_KINDS)
     days, _, shares, draw = (np.array(column, dtype=float) for column in zip(*_KINDS.values(), strict=True))
@@ -194,9 +192,7 @@ def _city(
     return kind, district, truth, home
 
 
-def _activity(
-    n_users: int, n_records: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _activity(n_users: int, n_records: int, generator: np.random.Generator) -> tuple[Integers, Codes]:
     """Visits of each user, and the codes of the heavy users."""
     activity = long_tail(n_users, spread=0.9, generator=generator)
     n_heavy = min(len(HEAVY), n_users // 20)
@@ -214,9 +210,7 @@ def _activity(
     return counts, heavy
 
 
-def _by_rank(
-    n_users: int, n_records: int, busiest: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _by_rank(n_users: int, n_records: int, busiest: int, generator: np.random.Generator) -> tuple[Integers, Codes]:
     """Visits of each user, and the codes of the heavy ones: busiest/rank^s, at least 1, with the s that adds up."""
     rank = np.arange(1, n_users + 1)
     low, high = 0.0, 64.0
@@ -239,7 +233,7 @@ def _places(user: Codes, truth: CheckinTruth, generator: np.random.Generator) ->
     return item
 
 
-def _times(weekday: NDArray[np.int64], kind: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+def _times(weekday: Integers, kind: Integers, generator: np.random.Generator) -> Integers:
     """Seconds since 1970: any week, the given weekday, near the usual hour of the kind."""
     hour = np.array([hour for _, hour, _, _ in _KINDS.values()], dtype=np.float32)[kind]
     second = (hour * 3_600 + 5_400 * generator.standard_normal(kind.size, dtype=np.float32)).astype(np.int64)

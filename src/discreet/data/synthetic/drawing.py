@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from discreet.data.ids import Codes
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes, Integers
 from discreet.errors import UsageError
 
 __all__ = [
@@ -24,8 +23,7 @@ __all__ = [
     "zipf_weights",
 ]
 
-Floats = NDArray[np.floating]
-Counts = NDArray[np.int64]
+Counts = Integers
 
 MOST_ROUNDS = 40
 DENSE_BLOCK = 4_000_000
@@ -50,18 +48,18 @@ def owners(counts: Counts) -> Codes:
     return np.repeat(np.arange(counts.size, dtype=np.int32), counts)
 
 
-def zipf_weights(n: int, *, exponent: float = 1.0, shift: float = 0.0) -> Floats:
+def zipf_weights(n: int, *, exponent: float = 1.0, shift: float = 0.0) -> AnyFloats:
     """Weights that fall with rank as ``1 / (rank + shift) ** exponent`` (Zipf and Mandelbrot), summing to one."""
     weights = (np.arange(1, n + 1) + shift) ** -exponent
     return weights / weights.sum()
 
 
-def long_tail(n: int, *, spread: float, generator: np.random.Generator) -> Floats:
+def long_tail(n: int, *, spread: float, generator: np.random.Generator) -> AnyFloats:
     """The activity of each of ``n`` people: log-normal, as on rating sites."""
     return generator.lognormal(0.0, spread, n)
 
 
-def shared_out(total: int, weights: Floats, *, least: int, most: int | Counts) -> Counts:
+def shared_out(total: int, weights: AnyFloats, *, least: int, most: int | Counts) -> Counts:
     """Whole numbers near ``least + scale · weights``, none above ``most``, that sum to ``total`` exactly.
 
     Examples
@@ -71,7 +69,7 @@ def shared_out(total: int, weights: Floats, *, least: int, most: int | Counts) -
     """
     ceiling = np.broadcast_to(np.asarray(most, dtype=np.float64), weights.shape)
 
-    def at(scale: float) -> Floats:
+    def at(scale: float) -> AnyFloats:
         return np.minimum(least + scale * weights, ceiling)
 
     low, high = 0.0, 1.0
@@ -99,7 +97,7 @@ class WeightedRows:
         One row per distribution, none negative, not all zero.
     """
 
-    def __init__(self, weights: Floats) -> None:
+    def __init__(self, weights: AnyFloats) -> None:
         self.probabilities = weights / weights.sum(axis=1, keepdims=True)
         self._n_rows, self._n_columns = weights.shape
         # Row r of the cumulative sums lies between r and r + 1, so one search finds a column in any row.
@@ -107,18 +105,18 @@ class WeightedRows:
         ends /= ends[:, -1:]
         self._ends = (ends + np.arange(self._n_rows)[:, None]).ravel()
 
-    def draw(self, rows: NDArray[np.integer], generator: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, rows: AnyIntegers, generator: np.random.Generator) -> Integers:
         """One column for each entry of ``rows``."""
         found = np.searchsorted(self._ends, rows + generator.random(rows.size), side="right")
         return np.minimum(found - rows * np.int64(self._n_columns), self._n_columns - 1)
 
 
-def drawn(weights: Floats, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def drawn(weights: AnyFloats, n: int, generator: np.random.Generator) -> Integers:
     """``n`` columns drawn by one weighted distribution."""
     return WeightedRows(weights[None, :]).draw(np.zeros(n, dtype=np.int8), generator)
 
 
-def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(keys: Integers) -> Integers:
     """The keys sorted, each once. Several times faster than ``np.unique``."""
     keys = np.sort(keys)
     return keys[np.append(True, keys[1:] != keys[:-1])] if keys.size else keys
@@ -128,10 +126,10 @@ def distinct_choices(
     counts: Counts,
     n_items: int,
     *,
-    draw: Callable[[Codes], NDArray[np.int64]],
-    weights_of: Callable[[Codes], Floats],
+    draw: Callable[[Codes], Integers],
+    weights_of: Callable[[Codes], AnyFloats],
     generator: np.random.Generator,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Draw ``counts[u]`` different items for each owner ``u``, one after the other by weight.
 
     Repeats are drawn again; the few owners who need most of the catalog are completed by exponential clocks, which
@@ -148,7 +146,7 @@ def distinct_choices(
     -------
     Sorted keys ``owner · n_items + item``.
     """
-    done: list[NDArray[np.int64]] = []
+    done: list[Integers] = []
     kept = np.empty(0, dtype=np.int64)
     missing = counts.copy()
     for _ in range(MOST_ROUNDS):
@@ -169,12 +167,12 @@ def distinct_choices(
 
 
 def _completed(
-    kept: NDArray[np.int64],
+    kept: Integers,
     missing: Counts,
     n_items: int,
-    weights_of: Callable[[Codes], Floats],
+    weights_of: Callable[[Codes], AnyFloats],
     generator: np.random.Generator,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Keys that are still missing: of the items not yet kept, those with the smallest exponential clocks."""
     waiting = np.flatnonzero(missing).astype(np.int32)
     keys = [np.empty(0, dtype=np.int64)]

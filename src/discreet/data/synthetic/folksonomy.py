@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, Integers
 from discreet.data.ids import IdMap
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import WeightedRows, check_size, distinct, long_tail, numbered, zipf_weights
 from discreet.data.tags import TagAssignments
 
 __all__ = ["TagTruth", "tag_world", "tags"]
-
-Floats = NDArray[np.floating]
 
 _TOPICS: dict[str, str] = {
     "programming": "python code compiler testing database linux editor algorithm git api",
@@ -62,9 +60,9 @@ class TagTruth:
     resources: IdMap
     words: IdMap
     names: tuple[str, ...]
-    topics: Floats
-    resource_topics: Floats
-    user_topics: Floats
+    topics: AnyFloats
+    resource_topics: AnyFloats
+    user_topics: AnyFloats
 
 
 def tags(
@@ -169,7 +167,7 @@ class _Posts:
         self._subjects = WeightedRows(truth.resource_topics)
         self._words = WeightedRows(truth.topics)
 
-    def draw(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def draw(self, n: int) -> tuple[Integers, Integers, Integers]:
         """Triples of ``n`` posts, repeats included."""
         generator = self._generator
         user = self._users.draw(np.zeros(n, dtype=np.int8), generator)
@@ -183,7 +181,7 @@ class _Posts:
         return user, page, tag
 
 
-def _words(n: int) -> tuple[list[str], NDArray[np.int64]]:
+def _words(n: int) -> tuple[list[str], Integers]:
     """The first ``n`` words, and the topic of each: −1 for words of any topic."""
     words, topic_of = [*_EVERYBODYS], [-1] * len(_EVERYBODYS)
     roots = [[name, *text.split()] for name, text in _TOPICS.items()]

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, Codes, Integers
 from discreet.data.domains import CategoricalDomain, IntegerDomain
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import WeightedRows, check_size, drawn, numbered, owners
 from discreet.data.tables import Table
 
 __all__ = ["SurveyTruth", "survey", "survey_world"]
-
-Floats = NDArray[np.floating]
 
 DOMAINS = {
     "city": CategoricalDomain(("Ashford", "Brookhaven", "Claymont", "Dunwich", "Elmira", "Fairmont")),
@@ -75,7 +73,7 @@ class SurveyTruth:
         Attributes on which all members of a household agree.
     """
 
-    probabilities: Floats
+    probabilities: AnyFloats
     largest_household: int
     shared: tuple[str, ...]
 
@@ -134,8 +132,8 @@ def survey_world(*, households: int = 1_500, seed: int) -> tuple[Table, SurveyTr
 
 
 def _ages_and_genders(
-    home: NDArray[np.int32], place: NDArray[np.int64], n_households: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    home: Codes, place: Integers, n_households: int, generator: np.random.Generator
+) -> tuple[Integers, Integers]:
     """The first member is the head, the second the partner, the others are children."""
     head_age = drawn(_HEAD_AGE, n_households, generator)
     partner_age = np.clip(head_age + _AGE_GAP[drawn(_AGE_GAP_WEIGHTS, n_households, generator)], 18, 99)
@@ -149,7 +147,7 @@ def _ages_and_genders(
     )
 
 
-def _probabilities() -> Floats:
+def _probabilities() -> AnyFloats:
     """Probability of each cell for one person: the conditional tables multiplied out."""
     size = np.arange(1, _SIZES.size + 1)
     members = _SIZES @ size
@@ -169,5 +167,5 @@ def _probabilities() -> Floats:
     return np.einsum("cih,a,g,iae,cat->cihaget", shared, bands, np.full(2, 0.5), education, commute)
 
 
-def _values(name: str, codes: NDArray[np.int64]) -> pl.Series:
+def _values(name: str, codes: Integers) -> pl.Series:
     return pl.Series(DOMAINS[name].labels()).gather(codes)

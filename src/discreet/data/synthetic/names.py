@@ -7,7 +7,8 @@ from math import gcd
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from discreet.common.arrays import AnyIntegers
 
 __all__ = ["GENRES", "PLACE_KINDS", "film_titles", "place_names"]
 
@@ -60,7 +61,7 @@ _TOWNS = (
 )
 
 
-def film_titles(genre: NDArray[np.integer]) -> pl.Series:
+def film_titles(genre: AnyIntegers) -> pl.Series:
     """A title for each film, by the number of its first genre; all different.
 
     Examples
@@ -72,12 +73,12 @@ def film_titles(genre: NDArray[np.integer]) -> pl.Series:
     return _named(genre, list(_GENRE_NOUNS.values()), patterns)
 
 
-def place_names(kind: NDArray[np.integer]) -> pl.Series:
+def place_names(kind: AnyIntegers) -> pl.Series:
     """A name for each place, by the number of its kind; all different."""
     return _named(kind, list(PLACE_KINDS.values()), ("{town} {noun}", "{adjective} {town} {noun}"))
 
 
-def _named(group: NDArray[np.integer], nouns: Sequence[str], patterns: Sequence[str]) -> pl.Series:
+def _named(group: AnyIntegers, nouns: Sequence[str], patterns: Sequence[str]) -> pl.Series:
     names = np.empty(group.size, dtype=object)
     for number, own in enumerate(nouns):
         members = np.flatnonzero(group == number)

@@ -12,8 +12,8 @@ T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Floats, Integers
 from discreet.data.splits import seeded
 from discreet.data.synthetic.drawing import check_size, shared_out
 from discreet.data.tables import Table
@@ -85,10 +85,10 @@ def friendships(*, bins: int = 32_768, rows: int = 900_000, largest: int = 1_678
     )
 
 
-def _placed(rows: int, weights: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
+def _placed(rows: int, weights: Floats, generator: np.random.Generator) -> Integers:
     return generator.multinomial(rows, weights / weights.sum())
 
 
-def _table(name: str, attribute: str, counts: NDArray[np.int64]) -> Table:
+def _table(name: str, attribute: str, counts: Integers) -> Table:
     values = np.repeat(np.arange(counts.size), counts)
     return Table({attribute: values}, domains={attribute: range(counts.size)}, name=name)

@@ -16,8 +16,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Mask, Matrix, Vector
 from discreet.errors import UsageError
 from discreet.neighbors.selection.lists import Block, Candidates
 from discreet.neighbors.selection.strategies import Draw, SelectionStrategy
@@ -39,10 +39,6 @@ __all__ = [
     "sensitivity_form",
 ]
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Sensitivity = float | Literal["lemma", "exact", "max"]
 
 # A sensitivity of 0, which the exact form has for proportional co-ratings, leaves the exponent undefined. With this in

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Mask, Matrix, Vector
 from discreet.errors import UsageError
 from discreet.privacy.published_draws import uniforms
 
@@ -27,11 +27,6 @@ __all__ = [
 ]
 
 Ties = Literal["random", "id"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # A block holds about so many cells: large enough for numpy, small enough for the cache of a laptop.
 CELLS = 2**21

@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Matrix, Vector
 from discreet.errors import UsageError
 from discreet.neighbors.selection.exponential import (
     Sensitivity,
@@ -36,10 +36,6 @@ from discreet.privacy.published_draws import log_exponentials
 from discreet.privacy.units import Unit
 
 __all__ = ["PPNS", "AssuredPPNS"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 THOUSANDTHS = 1000
 """The steps in which a share p is searched for a required accuracy."""

@@ -14,8 +14,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Matrix, Vector
 from discreet.errors import UsageError
 from discreet.neighbors.selection.lists import (
     Block,
@@ -33,10 +33,6 @@ from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.published_draws import first_arrivals, laplace, log_exponentials
 
 __all__ = ["Draw", "Nearest", "Probabilistic", "RankedStrategy", "SelectionStrategy", "Uniform", "alpha", "beta"]
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 Draw = tuple[Matrix, Integers]
 """Rounds without replacement, each by weight: logarithms of the weights (−∞ for never), and rounds of each list."""

@@ -20,14 +20,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.common.arrays import Integers, Vector
 from discreet.errors import UsageError
 
 __all__ = ["Law", "category_law", "manly_mean", "sampling_law", "set_probability", "wallenius_mean"]
 
 Law = dict[tuple[int, ...], float]
-Vector = NDArray[np.float64]
 
 # Exact laws are for short lists: beyond so many outcomes, or steps on the way to them, they are refused.
 MOST_OUTCOMES = 200_000
@@ -195,7 +195,7 @@ def _drawn(log_weights: Vector, members: Vector, log_time: Vector) -> Vector:
     return -members * np.expm1(-rates)
 
 
-def _shares(log_weights: Vector, left: NDArray[np.int64]) -> Vector:
+def _shares(log_weights: Vector, left: Integers) -> Vector:
     """Chance of each category in the next draw. Sums are taken over what is left, never by subtraction."""
     with np.errstate(divide="ignore"):
         logs = log_weights + np.log(left.astype(np.float64))

@@ -12,11 +12,11 @@ T. Zhu: Differential privacy and its application. PhD thesis, Deakin University 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from discreet.common.arrays import Vector
 
 __all__ = ["normalizer", "perturbation_loss_bound", "selection_loss_bound"]
-
-Vector = NDArray[np.float64]
 
 
 def perturbation_loss_bound(tags: ArrayLike, *, topics: int, epsilon: float, delta: float) -> Vector:

@@ -6,13 +6,10 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from discreet.common.arrays import Integers, Matrix, Vector
 
 __all__ = ["replaced", "revised_lists", "weight_matrix"]
-
-Integers = NDArray[np.int64]
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)

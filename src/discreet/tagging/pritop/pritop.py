@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_positive, require_whole
+from discreet.common.arrays import Integers, Matrix
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Standing
@@ -37,8 +37,6 @@ from discreet.tagging.pritop.topics import Profiles, TopicCounts, pair_topics
 from discreet.tagging.tag_method import ASSIGNMENTS, PublicList, TagMethod, require_plain
 
 __all__ = ["PriTop", "options_of"]
-
-Matrix = NDArray[np.float64]
 
 MOST_EPSILON = 4096
 """Up to here the smallest weight of a candidate, e^(−ε/8), is a number."""
@@ -168,7 +166,7 @@ class PriTop(TagMethod):
         """Of the noise on the counts of the topic model: 2/ε."""
         return float(2 / as_positive(self.epsilon))
 
-    def weight_scales(self, tags: NDArray[np.int64]) -> Matrix:
+    def weight_scales(self, tags: Integers) -> Matrix:
         """Of the noise on the topic weights of users with these numbers of tags: 4/ε, or 4/(|T(u)|·ε)."""
         scale = float(4 / as_positive(self.epsilon))
         if self.weight_scale == "equation":

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Matrix, Vector
 from discreet.data.tags import Posts, TagAssignments
 from discreet.privacy.published_draws import laplace, uniforms
 from discreet.tagging.pritop.topics import Profiles, TopicCounts
@@ -26,13 +26,6 @@ __all__ = [
     "revise",
     "sparse_rows",
 ]
-
-
-Integers = NDArray[np.int64]
-
-Vector = NDArray[np.float64]
-
-Matrix = NDArray[np.float64]
 
 SparseRows = tuple[Integers, Integers, Vector, Vector]
 """Starts, columns, values v and v·log₂ v of the cells above 0."""

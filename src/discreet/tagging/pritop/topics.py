@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Integers, Matrix
 from discreet.privacy.published_draws import laplace, uniforms
 
 __all__ = ["Profiles", "TopicCounts", "count_noise", "pair_topics"]
-
-Integers = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 CELLS_AT_ONCE = 2**20
 """Noise is drawn for this number of pairs × topics at a time."""
@@ -93,12 +90,7 @@ class TopicCounts:
 
 
 def count_noise(
-    counts: TopicCounts,
-    resource: Integers,
-    tag: Integers,
-    *,
-    scale: float,
-    tables: tuple[Matrix, Matrix] | None = None,
+    counts: TopicCounts, resource: Integers, tag: Integers, *, scale: float, tables: tuple[Matrix, Matrix] | None = None
 ) -> tuple[Matrix, Matrix]:
     """η₁ and η₂ of each pair of a resource and a tag: looked up in tables that were drawn once, or fresh ones."""
     if tables is not None:

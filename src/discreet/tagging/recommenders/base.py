@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, Codes, Floats, Integers
 from discreet.data.id_forms import recognized, written
-from discreet.data.ids import Codes, IdMap
+from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.privacy.guarantees import Guarantee
@@ -24,11 +24,8 @@ from discreet.tagging.tag_method import ASSIGNMENTS
 
 __all__ = ["ExtendedIds", "OwnTriples", "TagRecommender", "beside_own_triples", "own_triples"]
 
-
 SCORES_AT_ONCE = 4_000_000
 """Scores are computed for this number of queries × tags at a time."""
-
-Floats = NDArray[np.floating]
 
 
 class TagRecommender(ABC):
@@ -138,7 +135,7 @@ class TagRecommender(ABC):
         """Learn."""
 
     @abstractmethod
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         """Scores of all tags for each query, larger is better; −inf for a tag not to be shown.
 
         A user or resource that the model does not know has the code −1; a resource that only ``own`` knows has one
@@ -154,7 +151,7 @@ class TagRecommender(ABC):
 
     def _best(
         self, users: Codes, resources: Codes, own: OwnTriples | None, n: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    ) -> tuple[Integers, Integers, Floats, Integers]:
         """Query, tag, score and rank of the best ``n`` tags of each query; equal ones in the order of the tags."""
         n_tags = len(self.tags_) if own is None else own.n_tags
         step = max(1, SCORES_AT_ONCE // max(1, n_tags))
@@ -188,7 +185,7 @@ def _query(query: Any) -> tuple[Any, Any]:
     return query[0], query[1]
 
 
-def _hide_words_of_others(scores: Floats, own: OwnTriples, n_known: int) -> None:
+def _hide_words_of_others(scores: AnyFloats, own: OwnTriples, n_known: int) -> None:
     """A tag that the model has never seen is shown to those who brought it and to nobody else."""
     hidden = np.ones((scores.shape[0], own.n_tags - n_known), dtype=bool)
     new = own.tag >= n_known
@@ -196,15 +193,13 @@ def _hide_words_of_others(scores: Floats, own: OwnTriples, n_known: int) -> None
     scores[:, n_known:][hidden] = -np.inf
 
 
-def _chosen(ids: list[Any], rows: NDArray[np.int64], what: str) -> pl.Series:
+def _chosen(ids: list[Any], rows: Integers, what: str) -> pl.Series:
     """``ids[row]`` for each row, whatever the ids are."""
     map_ = IdMap(ids, what=what)
     return map_.take(map_.encode(ids)[rows])
 
 
-def _ranked(
-    scores: Floats, n: int, *, first_query: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+def _ranked(scores: AnyFloats, n: int, *, first_query: int) -> tuple[Integers, Integers, Floats, Integers]:
     """The ``n`` largest finite scores of each row, best first; equal ones stand in the order of the columns."""
     n = min(n, scores.shape[1])
     if not n:
@@ -230,14 +225,14 @@ class OwnTriples:
     ``n_resources`` and ``n_tags``.
     """
 
-    starts: NDArray[np.int64]
-    resource: NDArray[np.int64]
-    tag: NDArray[np.int64]
+    starts: Integers
+    resource: Integers
+    tag: Integers
     n_resources: int
     n_tags: int
 
     @property
-    def query(self) -> NDArray[np.int64]:
+    def query(self) -> Integers:
         """The query that each triple belongs to."""
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
@@ -277,7 +272,7 @@ class ExtendedIds:
     def ids(self) -> list[Any]:
         return [*self.known.ids(), *self.new.ids()]
 
-    def places(self, ids: Iterable[Hashable] | pl.Series) -> NDArray[np.int64]:
+    def places(self, ids: Iterable[Hashable] | pl.Series) -> Integers:
         """Where ids stand; −1 for those that are not there, or have no form in this type."""
         codes, new = recognized(self.known, ids).astype(np.int64), recognized(self.new, ids)
         return np.where((codes < 0) & (new >= 0), len(self.known) + new, codes)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyFloats, AnyIntegers, Codes
 from discreet.common.splitmix import GOLDEN, splitmix
-from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.tagging.recommenders.base import OwnTriples, TagRecommender
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["CoOccurringTags", "OwnTags", "PopularTags", "ResourceTags"]
-
-Floats = NDArray[np.floating]
 
 
 @dataclass
@@ -47,7 +44,7 @@ class PopularTags(TagRecommender):
     def _fit(self, data: TagAssignments) -> None:
         self.counts_ = np.bincount(data.tag, minlength=data.n_tags)
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         return np.tile(_widened(self.counts_, own), (users.size, 1))
 
 
@@ -72,7 +69,7 @@ class ResourceTags(TagRecommender):
         self._of_resources = _counts(data.resource, data.tag, (data.n_resources, data.n_tags))
         self._popularity = _below_one(np.bincount(data.tag, minlength=data.n_tags))
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         given = _rows(self._of_resources, resources, own)
         return given.toarray() + _widened(self._popularity, own)
 
@@ -112,7 +109,7 @@ class OwnTags(TagRecommender):
         self._of_users = _counts(data.user, data.tag, (data.n_users, data.n_tags))
         self._popularity = _below_one(np.bincount(data.tag, minlength=data.n_tags))
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         given = _own_rows(self._of_users, users, own)
         if self.ties == "popular":
             return given.toarray() + _widened(self._popularity, own)
@@ -166,7 +163,7 @@ class CoOccurringTags(TagRecommender):
         self._of_users = _counts(data.user, data.tag, (data.n_users, data.n_tags))
         self._of_resources = _counts(data.resource, data.tag, (data.n_resources, data.n_tags))
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         votes = _shares(_rows(self._of_resources, resources, own)) + _shares(_own_rows(self._of_users, users, own))
         n_known = _width(self.beside_)
         scores = votes.toarray()
@@ -175,7 +172,7 @@ class CoOccurringTags(TagRecommender):
         return scores
 
 
-def _counts(row: NDArray[np.integer], tag: NDArray[np.integer], shape: tuple[int, int]) -> csr_array:
+def _counts(row: AnyIntegers, tag: AnyIntegers, shape: tuple[int, int]) -> csr_array:
     """How many triples each row has with each tag."""
     from scipy.sparse import coo_array
 
@@ -215,19 +212,19 @@ def _shares(counts: csr_array) -> csr_array:
     return csr_array(diags_array(1.0 / np.maximum(1.0, counts.sum(axis=1))) @ counts)
 
 
-def _widened(values: NDArray[np.integer] | Floats, own: OwnTriples | None) -> Floats:
+def _widened(values: AnyIntegers | AnyFloats, own: OwnTriples | None) -> AnyFloats:
     """With zeros for tags that only the person who asks knows."""
     wide = np.zeros(values.size if own is None else own.n_tags)
     wide[: values.size] = values
     return wide
 
 
-def _below_one(counts: NDArray[np.integer]) -> Floats:
+def _below_one(counts: AnyIntegers) -> AnyFloats:
     """In the order of the counts, and less than the step between whole numbers."""
     return counts / (counts.max(initial=0) + 1.0)
 
 
-def _scrambled(users: NDArray[np.integer], tags: NDArray[np.integer]) -> Floats:
+def _scrambled(users: AnyIntegers, tags: AnyIntegers) -> AnyFloats:
     """A number from 0 to below 1 for each user with a tag that has nothing to do with what is known of either.
 
     Not a draw: the same question has the same answer.

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.data.ids import Codes
+from discreet.common.arrays import AnyFloats, Codes, Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
 from discreet.tagging.recommenders.base import OwnTriples, TagRecommender
@@ -18,13 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FolkRank", "folk_graph"]
 
-
-Floats = NDArray[np.floating]
-
 QUERIES_AT_ONCE = 32
 """Queries that are spread together: enough to read the graph seldom, few enough to stay near the processor."""
-
-Integers = NDArray[np.int64]
 
 Weight = np.float32  # half the memory to read is half the time; the seventh digit of a weight decides nothing
 
@@ -101,7 +95,7 @@ class FolkRank(TagRecommender):
         self._degree = np.asarray(self.graph_.sum(axis=1), dtype=Weight)
         self._data = data
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         n_tags = self._data.n_tags if own is None else own.n_tags
         scores = np.empty((users.size, n_tags), dtype=Weight)
         for begin in range(0, users.size, QUERIES_AT_ONCE):
@@ -111,7 +105,7 @@ class FolkRank(TagRecommender):
             scores[begin:end] = weights[weights.shape[0] - n_tags :].T
         return scores
 
-    def _spread(self, users: Codes, resources: Codes, own: OwnTriples | None) -> Floats:
+    def _spread(self, users: Codes, resources: Codes, own: OwnTriples | None) -> AnyFloats:
         """Weights of all nodes after the last iteration; one column a query.
 
         Users come first, then one place for a stranger (each query has a column of its own), resources, tags.
@@ -139,7 +133,7 @@ class FolkRank(TagRecommender):
                 weights += Weight(self.damping) * (changes @ sent.ravel()).reshape(sent.shape)
         return weights
 
-    def _preference(self, asking: Integers, resources: Codes, size: int) -> Floats:
+    def _preference(self, asking: Integers, resources: Codes, size: int) -> AnyFloats:
         """Where weight comes from; one column a query."""
         lost = (asking < 0) & (resources < 0)
         preference = np.zeros((size, asking.size), dtype=Weight)

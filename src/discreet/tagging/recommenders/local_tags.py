@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.data.ids import Codes, IdMap
+from discreet.common.arrays import AnyFloats, Codes
+from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.release import Release
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["LocalTags", "recommender"]
-
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ class LocalTags(TagRecommender):
         size = len(self.tags_)
         return coo_array((near[row, column], (head[row], head[column])), shape=(size, size)).tocsr()
 
-    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> Floats:
+    def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         known = len(self.tags_)
         scores = np.zeros((users.size, known if own is None else own.n_tags))
         scores[:, :known] += self.weights.popular * self.popularity_

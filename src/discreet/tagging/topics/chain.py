@@ -22,15 +22,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Integers
 from discreet.common.splitmix import GOLDEN, splitmix, splitmix_uniforms
-from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 
 __all__ = ["TopicChain", "shards_for"]
-
-Integers = NDArray[np.int64]
 
 TRIPLES_A_SHARD = 50_000
 MOST_SHARDS = 16
@@ -134,12 +131,12 @@ class TopicChain:
         return topic
 
     @property
-    def resource_counts(self) -> NDArray[np.int32]:
+    def resource_counts(self) -> Codes:
         """How many triples of each resource have each topic: resources × topics."""
         return self._resource_counts[self._resource_rank, : self.topics]
 
     @property
-    def tag_counts(self) -> NDArray[np.int32]:
+    def tag_counts(self) -> Codes:
         """How many triples with each tag have each topic: tags × topics."""
         cells = self._tag.astype(np.int64) * self.topics + self._topic
         counts = np.bincount(cells, minlength=self._uses.size * self.topics)
@@ -149,7 +146,7 @@ class TopicChain:
         """Logarithm of the joint probability of all tags and topics, with the two distributions integrated out."""
         from scipy.special import gammaln
 
-        def rising(counts: NDArray[np.int32], prior: float) -> float:
+        def rising(counts: Codes, prior: float) -> float:
             """Σ ln Γ(n + prior)/Γ(prior), looked up."""
             logs = gammaln(np.arange(int(counts.max(initial=0)) + 1) + prior) - gammaln(prior)
             return float(logs[counts].sum())

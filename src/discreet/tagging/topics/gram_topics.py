@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
+from discreet.common.arrays import Floats, Integers, Mask
 from discreet.errors import UsageError
 
 __all__ = ["MOST_TOPICS", "Topics", "topics_of_gram"]
@@ -27,8 +27,6 @@ CLEAR = 1.1
 FILLINGS = 8
 """How often the diagonal is filled in anew."""
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Topics:
@@ -39,7 +37,7 @@ class Topics:
     tag_given_topic: Floats
     topic_given_tag: Floats
     share: Floats
-    known: NDArray[np.bool_]
+    known: Mask
 
     @classmethod
     def of_weights(cls, weights: Floats) -> Topics:
@@ -60,7 +58,7 @@ class Topics:
         return int(self.topic_given_tag.shape[0])
 
     @property
-    def topic_of(self) -> NDArray[np.int64]:
+    def topic_of(self) -> Integers:
         """The most probable topic of each tag; the first of equals."""
         return self.topic_given_tag.argmax(axis=1)
 

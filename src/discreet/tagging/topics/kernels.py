@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.common.arrays import Codes, Floats, Integers
+
 __all__ = ["LANES", "sweep_block"]
 
 LANES = 16
@@ -25,13 +27,7 @@ def _uniform(place: np.uint64) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _weigh(
-    counts: NDArray[np.int32],
-    inverse: NDArray[np.float64],
-    alpha: float,
-    weights: NDArray[np.float64],
-    lanes: NDArray[np.float64],
-) -> float:
+def _weigh(counts: Codes, inverse: Floats, alpha: float, weights: Floats, lanes: Floats) -> float:
     """Set weights[k] = (counts[k] + alpha) · inverse[k] and the sum of each lane; the sum of all."""
     lanes[:] = 0.0
     for row in range(0, counts.size, LANES):
@@ -43,7 +39,7 @@ def _weigh(
 
 
 @njit(cache=True, nogil=True)
-def _topic_at(height: float, weights: NDArray[np.float64], lanes: NDArray[np.float64], topics: int) -> int:
+def _topic_at(height: float, weights: Floats, lanes: Floats, topics: int) -> int:
     """The topic at this height of the weights, stacked lane by lane."""
     lane = 0
     last = min(LANES, topics) - 1
@@ -58,7 +54,7 @@ def _topic_at(height: float, weights: NDArray[np.float64], lanes: NDArray[np.flo
 
 
 @njit(cache=True, nogil=True)
-def _move(kinds: NDArray[np.uint32], many: NDArray[np.int32], size: int, place: int, new: np.uint32) -> int:
+def _move(kinds: NDArray[np.uint32], many: Codes, size: int, place: int, new: np.uint32) -> int:
     """Move one triple of a tag from the topic at ``place`` of its list to another; how long the list is now."""
     many[place] -= 1
     if many[place] == 0:
@@ -81,15 +77,15 @@ def _move(kinds: NDArray[np.uint32], many: NDArray[np.int32], size: int, place: 
 @njit(cache=True, nogil=True)
 def sweep_block(
     resources: NDArray[np.uint32],
-    starts: NDArray[np.int64],
+    starts: Integers,
     tag: NDArray[np.uint32],
     topic: NDArray[np.uint32],
-    resource_counts: NDArray[np.int32],
-    topic_counts: NDArray[np.int64],
-    list_starts: NDArray[np.int64],
-    list_sizes: NDArray[np.int64],
+    resource_counts: Codes,
+    topic_counts: Integers,
+    list_starts: Integers,
+    list_sizes: Integers,
     list_topics: NDArray[np.uint32],
-    list_counts: NDArray[np.int32],
+    list_counts: Codes,
     topics: int,
     alpha: float,
     beta: float,

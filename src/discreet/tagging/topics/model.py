@@ -19,22 +19,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_positive, require_whole
+from discreet.common.arrays import AnyIntegers, Codes, Floats
 from discreet.common.threads import available_threads
-from discreet.data.ids import Codes
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, UsageError
 from discreet.tagging.topics.chain import TopicChain, shards_for
 
 __all__ = ["TopicModel", "coherence", "perplexity"]
 
-
 Progress = Callable[[float, str], None]
 
-Floats = NDArray[np.float64]
-
-Counts = NDArray[np.int32]
-
-Numbers = NDArray[np.integer[Any]]
+Counts = Codes
 
 _LEARNED = {
     *("topic_words_", "resource_topics_", "tag_topics_", "tag_counts_", "resource_counts_", "topic_counts_"),
@@ -309,7 +304,7 @@ def _shares(weights: NDArray[Any]) -> Floats:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def perplexity(resource_topics: Floats, topic_tags: Floats, resource: Numbers, tag: Numbers) -> float:
+def perplexity(resource_topics: Floats, topic_tags: Floats, resource: AnyIntegers, tag: AnyIntegers) -> float:
     r"""The reciprocal of the geometric mean probability of these triples: how many equally likely tags are left.
 
     .. math:: \exp\Bigl(-\frac1n \sum_{(r, t)} \ln \sum_z \Pr(z \mid r) \Pr(t \mid z)\Bigr)
@@ -329,7 +324,7 @@ def perplexity(resource_topics: Floats, topic_tags: Floats, resource: Numbers, t
     return float(np.exp(-total / tag.size))
 
 
-def coherence(topic_tags: Floats, resource: Numbers, tag: Numbers, *, n: int = 10) -> Floats:
+def coherence(topic_tags: Floats, resource: AnyIntegers, tag: AnyIntegers, *, n: int = 10) -> Floats:
     r"""Of each topic, the mean normalized pointwise mutual information (NPMI) of pairs of its n most probable tags.
 
     .. math:: \frac{\ln \frac{p(s, t)}{p(s)\, p(t)}}{-\ln p(s, t)}

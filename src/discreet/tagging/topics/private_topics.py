@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice, require_whole
+from discreet.common.arrays import Floats, Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import ReleaseError
 from discreet.privacy import entropy
@@ -43,19 +44,16 @@ __all__ = [
     "topics_of_release",
 ]
 
-
 TopicMethod = Literal["gram", "expected", "gibbs"]
 
 FLATTENING = 0.01
 """β: added to every released count of tag and topic."""
 
-Found = Generator[Round, Any, tuple[Topics, NDArray[np.int64]]]
+Found = Generator[Round, Any, tuple[Topics, Integers]]
 """Rounds that end with topics and the codes of their tags."""
 
 INNER_ROUNDS = 4
 """How often a user's mixture of topics and the topics of the user's tags are fitted to each other in a round."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ class PrivateTopics(TagMethod):
         """Each round: every user's assignments given the tables so far, their sum with noise, the next table."""
         norm, alpha = self._norm, float(as_positive(self.alpha))
         step = float(topic_sums(UserTags.of(plan.public, norm), np.zeros((1, 0))).step)
-        tables: list[NDArray[np.float64]] = []
+        tables: list[Floats] = []
         keys: list[Key] = []
 
         def table_sums(data: TagAssignments) -> BoundedSums:
@@ -196,9 +194,9 @@ class UserTags:
     for each user that follows from the id alone.
     """
 
-    user: NDArray[np.int64]
-    tag: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    user: Integers
+    tag: Integers
+    weight: Integers
     n_users: int
     n_tags: int
     people: NDArray[np.uint64]
@@ -294,5 +292,5 @@ def _normalized(weights: Floats) -> Floats:
     return weights / np.where(total > 0, total, 1)
 
 
-def _one_topic(topic: NDArray[np.int64], n_topics: int) -> Floats:
+def _one_topic(topic: Integers, n_topics: int) -> Floats:
     return (topic == np.arange(n_topics)[:, None]).astype(np.float64)

@@ -15,15 +15,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.attacks.engine.foreign.answers import Pair, list_table, score_table
+from discreet.common.arrays import Codes, Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, MissingExtraError, UsageError
 
 __all__ = ["ImplicitModel", "LensKitModel", "ScoreModel", "SurpriseModel"]
-
-Numbers = NDArray[np.float64]
 
 
 class CodedModel(ABC):
@@ -41,7 +39,7 @@ class CodedModel(ABC):
     def _fit(self, data: Interactions) -> None:
         """Make and train the model of the library."""
 
-    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+    def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         """A score of each pair; NaN, infinity or None where there is none."""
         raise NotImplementedError
 
@@ -153,7 +151,7 @@ class SurpriseModel(LibraryModel):
         self.model_ = make()
         self.model_.fit(surprise.Dataset(reader).construct_trainset(records))
 
-    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+    def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         told = (self.model_.predict(user, item) for user, item in zip(users.tolist(), items.tolist(), strict=True))
         return [None if one.details.get("was_impossible") else one.est for one in told]
 
@@ -185,7 +183,7 @@ class LensKitModel(LibraryModel):
         self.pipeline_ = pipelines.topn_pipeline(scorer, predicts_ratings="raw")
         self.pipeline_.train(_load("lenskit.data", "lenskit").from_interactions_df(frame))
 
-    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+    def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         scores = np.full(users.size, np.nan)
         for user in np.unique(users):
             places = np.flatnonzero(users == user)
@@ -229,7 +227,7 @@ class ScoreModel(CodedModel):
     def _fit(self, data: Interactions) -> None:
         self.scores_ = self.learn(data)
 
-    def _scores_of(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterable[float | None]:
+    def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         people, row = np.unique(users, return_inverse=True)
         return self._scored(people)[row, items]
 
@@ -240,7 +238,7 @@ class ScoreModel(CodedModel):
         best = best[np.isfinite(scores[best])]
         return best, scores[best]
 
-    def _scored(self, codes: NDArray[np.int32]) -> Numbers:
+    def _scored(self, codes: Codes) -> Floats:
         scores = np.array(self.scores_(codes), dtype=np.float64)
         if scores.size != codes.size * self.data_.n_items:
             raise DataError(
