@@ -36,7 +36,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test: $(VENV)/.run
 	@echo "setting up the tests"
-	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas]' --group test --group lint
+	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service]' --group test --group lint
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run

@@ -22,6 +22,7 @@ from discreet.cli.doctor import doctor
 from discreet.cli.fit import fit, recommend, similar
 from discreet.cli.query import query
 from discreet.cli.risk import risk
+from discreet.cli.serve import serve
 from discreet.cli.spending import what_stays_charged
 from discreet.cli.study import study
 from discreet.common.foreign import is_panic
@@ -29,7 +30,7 @@ from discreet.errors import DiscreetError, DiscreetWarning, UsageError
 
 __all__ = ["COMMANDS", "GROUPS", "app", "main"]
 
-COMMANDS = (demo, fit, recommend, similar, attack, audit, risk, study, count, top, context, query, doctor)
+COMMANDS = (demo, fit, recommend, similar, attack, audit, risk, study, count, top, context, query, serve, doctor)
 GROUPS = {"series": series.app, "tags": tags.app, "data": data.app, "ledger": ledger.app, "release": release.app}
 
 app = group(

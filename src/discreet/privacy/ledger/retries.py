@@ -116,6 +116,13 @@ class KeyedRuns:
         keyed.key = key
         return keyed
 
+    def latest(self) -> Entry | None:
+        """The latest entry under the key, whatever became of it; None where nothing was charged."""
+        if self.key is None or not self._store.is_there():
+            return None
+        with self._store.read() as connection:
+            return tables.entry_under(connection, self.key)
+
     def _earlier(self, connection: Connection, request: str | None) -> Entry | None:
         """The latest entry under the key; refuses another request, and one whose release was saved."""
         if self.key is None or request is None:

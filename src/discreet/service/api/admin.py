@@ -1,0 +1,59 @@
+"""Reports, the log, health and metrics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sql
+from fastapi import APIRouter
+from pydantic import Field
+
+from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, page_of, problems
+from discreet.service.jobs import job_for
+from discreet.service.schema import LOG
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["reports and log"])
+
+
+class AuditRequest(Body):
+    dataset: Annotated[str, Field(max_length=100)]
+    method: Annotated[str, Field(max_length=100, examples=["ppns"])]
+    settings: dict[str, Any] = {}
+    options: Annotated[dict[str, Any], Field(description="runs, seconds, attacks, …", examples=[{"seconds": 60}])] = {}
+
+
+@router.post("/reports/audit", status_code=202, responses=problems(404, 409))
+def run_audit(hub: TheHub, caller: TheCaller, body: AuditRequest) -> dict[str, Any]:
+    """Attack a method on the records: how much it reveals, beside what it guarantees. For curators."""
+    caller.require("run reports")
+    row = hub.datasets.get(caller, body.dataset)
+    job, _ = hub.jobs.submit(caller, "audit", {**body.model_dump(), "dataset": row.id}, population=row.population)
+    hub.supervisor.wake()
+    return job_for(job, caller)
+
+
+@router.get("/reports", responses=problems())
+def list_reports(hub: TheHub, caller: TheCaller, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """Reports that were kept, the latest first."""
+    rows = hub.reports.listed(caller, before=cursor, limit=limit)
+    names = ("id", "kind", "dataset", "release", "summary", "created", "who", "job")
+    return page_of(rows, [{name: getattr(row, name) for name in names} for row in rows], limit)
+
+
+@router.get("/reports/{report}", responses=problems(404))
+def show_report(hub: TheHub, caller: TheCaller, report: str) -> dict[str, Any]:
+    """A report."""
+    row = hub.reports.get(caller, report)
+    return {"id": row.id, "kind": row.kind, "summary": row.summary, "created": row.created, "report": row.report}
+
+
+@router.get("/log", responses=problems())
+def show_log(hub: TheHub, caller: TheCaller, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """Who did what, the latest first. Nothing is ever removed from it."""
+    caller.require("read log")
+    query = sql.select(LOG).where(LOG.c.tenant == caller.tenant).order_by(LOG.c.number.desc()).limit(limit)
+    rows = hub.store.all(query if cursor is None else query.where(LOG.c.number < cursor))
+    names = ("number", "at", "who", "action", "subject", "outcome")
+    return page_of(rows, [{name: getattr(row, name) for name in names} for row in rows], limit)

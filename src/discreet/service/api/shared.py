@@ -1,0 +1,104 @@
+"""What all routes share: who asks, the service behind, documented problems, pages of long lists."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.service.access import Caller
+from discreet.service.hub import Hub
+from discreet.service.keys import unauthorized
+from discreet.service.problems import MEDIA_TYPE
+
+__all__ = ["Body", "Cursor", "Limit", "ProblemBody", "TheCaller", "TheHub", "page_of", "problems"]
+
+
+class Body(BaseModel):
+    """Of a request: names that are not known are refused, so that a typing error is not a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemBody(BaseModel):
+    """What every answer other than success looks like (RFC 9457)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:discreet:problem:budget",
+                    "title": "Conflict",
+                    "status": 409,
+                    "code": "budget",
+                    "detail": "This does not fit into the budget of 'customers': ε = 0.5 is left.",
+                    "where": {},
+                    "remedy": "Ask for less, or wait for the next period of the account.",
+                }
+            ]
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    where: dict[str, Any] = Field(default_factory=dict)
+    remedy: str = ""
+
+
+MEANINGS = {
+    400: "The request is not HTTP as it should be.",
+    401: "There is no valid key.",
+    403: "The key may not do this.",
+    404: "There is no such thing, or it is somebody else's.",
+    409: "It conflicts with what is there: the budget, a name, a key.",
+    413: "The request is too large.",
+    415: "The body is of another type.",
+    422: "The request is not understood.",
+    429: "Too many requests or jobs; Retry-After says when to try again.",
+    501: "A part of discreet that is not installed.",
+}
+
+
+def problems(*more: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of a route other than success."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
+    return {
+        status: {"description": MEANINGS[status], "model": ProblemBody, "content": content}
+        for status in sorted({400, 401, 403, 413, 422, 429, *more})
+    }
+
+
+def _hub(request: Request) -> Hub:
+    return request.app.state.hub
+
+
+TheHub = Annotated[Hub, Depends(_hub)]
+
+
+def _caller(request: Request) -> Caller:
+    """Who asks, by the key in the header."""
+    hub: Hub = request.app.state.hub
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and given:
+        caller = hub.keys.caller(given.strip())
+    elif request.app.state.local is not None:
+        caller = request.app.state.local
+    else:
+        raise unauthorized()
+    hub.count_request(caller.key)
+    return caller
+
+
+TheCaller = Annotated[Caller, Depends(_caller)]
+
+Cursor = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="next of the page before this one.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The most entries.")]
+
+
+def page_of(rows: list[Any], shown: list[dict[str, Any]], limit: int) -> dict[str, Any]:
+    """One page of a long list; ``next`` is None on the last one."""
+    return {"entries": shown, "next": rows[-1].number if len(rows) == limit else None}

@@ -1,0 +1,151 @@
+"""The application: routes, limits, headers, and what becomes of errors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import sqlalchemy as sql
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from discreet import __version__
+from discreet.errors import DiscreetError
+from discreet.service.access import Caller
+from discreet.service.api import admin, data, keys, releases, runs
+from discreet.service.hub import Hub
+from discreet.service.problems import MEDIA_TYPE, Problem, problem_of
+from discreet.service.schema import TENANTS
+from discreet.service.settings import ServiceSettings
+from discreet.service.store import Store
+
+__all__ = ["create_app"]
+
+LOGGER = logging.getLogger("discreet.service")
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
+    """The service as an ASGI application.
+
+    Parameters
+    ----------
+    jobs
+        Whether this process starts the processes of jobs.
+    """
+    hub = Hub(Store(settings))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if jobs and settings.workers:
+            hub.supervisor.start()
+        yield
+        if jobs and settings.workers:
+            hub.supervisor.stop()
+
+    app = FastAPI(
+        title="discreet",
+        version=__version__,
+        summary="Differentially private recommendations: runs within a budget, releases that anybody may ask.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.hub = hub
+    app.state.local = _local_curator(hub) if settings.insecure_local else None
+    for part in (keys, data, runs, releases, admin):
+        app.include_router(part.router, prefix="/v1")
+    _add_health(app, hub)
+    _add_errors(app)
+    app.middleware("http")(_guard(settings))
+    return app
+
+
+def _local_curator(hub: Hub) -> Caller:
+    """Who everybody is where the service is open on purpose."""
+    row = hub.store.one(sql.select(TENANTS))
+    tenant = row.id if row is not None else hub.keys.add_tenant("local")[0]
+    return Caller("local", "local", "curator", tenant)
+
+
+def _add_health(app: FastAPI, hub: Hub) -> None:
+    @app.get("/health/live", tags=["health"])
+    def live() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "live"}
+
+    @app.get("/health/ready", tags=["health"], responses={503: {"description": "The database does not answer."}})
+    def ready() -> Response:
+        """The database answers, too."""
+        try:
+            hub.store.all(sql.select(TENANTS.c.id).limit(1))
+        except Exception:
+            return JSONResponse({"status": "the database does not answer"}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(Problem)
+    async def _problem(request: Request, error: Problem) -> Response:
+        return answer(error)
+
+    @app.exception_handler(DiscreetError)
+    async def _discreet(request: Request, error: DiscreetError) -> Response:
+        return answer(problem_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = {"field": ".".join(str(part) for part in first["loc"])}
+        detail = f"{where['field']}: {first['msg']}."
+        return answer(Problem(422, "request", detail, where=where, remedy="See /v1/openapi.json."))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        words = {404: "There is nothing here.", 405: "This cannot be done here."}
+        return answer(Problem(error.status_code, "http", words.get(error.status_code, str(error.detail))))
+
+    @app.exception_handler(Exception)
+    async def _defect(request: Request, error: Exception) -> Response:
+        LOGGER.exception("defect at %s %s", request.method, request.url.path)
+        return answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."))
+
+
+def answer(problem: Problem) -> Response:
+    """A problem as an answer."""
+    return JSONResponse(problem.to_json(), problem.status, media_type=MEDIA_TYPE, headers=problem.headers)
+
+
+def _guard(settings: ServiceSettings) -> Callable[..., Awaitable[Response]]:
+    async def guard(request: Request, follow: Callable[[Request], Awaitable[Response]]) -> Response:
+        size = request.headers.get("content-length", "0")
+        upload = request.url.path == "/v1/uploads"
+        if not upload and (not size.isdigit() or int(size) > settings.body_limit):
+            response: Any = answer(
+                Problem(
+                    413, "too-large", f"The most that is taken is {settings.body_limit:,} bytes.", remedy="Send less."
+                )
+            )
+        else:
+            response = await follow(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return guard

@@ -1,0 +1,102 @@
+"""The methods that can be run, with their settings as JSON Schema."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from discreet.models.registry import REGISTRY, entry_of
+from discreet.privacy.units import Unit
+from discreet.service.problems import Problem
+
+__all__ = ["described", "method_names", "methods", "settings_schema"]
+
+RUNNABLE = ("recommender", "counts", "top list", "pairs", "tags", "answers")
+"""What the service runs. Recommenders of tags are made from a release of tags, when it is asked."""
+
+
+def method_names() -> list[str]:
+    """The names of the methods that can be run."""
+    return [entry.name for entry in REGISTRY.values() if entry.gives in RUNNABLE]
+
+
+def methods() -> list[dict[str, Any]]:
+    """Every method that can be run."""
+    return [described(name) for name in method_names()]
+
+
+@cache
+def described(name: str) -> dict[str, Any]:
+    """One method: what it takes and gives, what it says about itself, and its settings."""
+    if name not in REGISTRY or REGISTRY[name].gives not in RUNNABLE:
+        raise Problem(
+            404, "not-found", f"There is no method {name!r}.", remedy=f"Choose from: {', '.join(method_names())}."
+        )
+    entry = entry_of(name)
+    kind = entry.load()
+    return {
+        "name": name,
+        "takes": entry.takes,
+        "gives": entry.gives,
+        "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+        "series": bool(getattr(kind, "enters", "")),
+        "settings": settings_schema(kind),
+    }
+
+
+def settings_schema(kind: type[Any]) -> dict[str, Any]:
+    """The settings of a dataclass as JSON Schema."""
+    if not is_dataclass(kind):
+        return {"type": "object"}
+    hints = _hints(kind)
+    properties, required = {}, []
+    for one in fields(kind):
+        if not one.init:
+            continue
+        properties[one.name] = _schema_of(hints.get(one.name, Any))
+        if one.default is MISSING and one.default_factory is MISSING:
+            required.append(one.name)
+        elif isinstance(one.default, str | int | float | bool | None):
+            properties[one.name] = {**properties[one.name], "default": one.default}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(kind)
+    except NameError:  # a type that is imported for type checkers alone
+        return {}
+
+
+_PLAIN: dict[Any, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    Fraction: {"type": ["string", "number"]},
+    Decimal: {"type": ["string", "number"]},
+    Unit: {"type": "string"},
+    types.NoneType: {"type": "null"},
+}
+
+
+def _schema_of(hint: Any) -> dict[str, Any]:
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return {"enum": list(inside)}
+    if origin in (Union, types.UnionType):
+        options = [schema for one in inside if (schema := _schema_of(one))]
+        distinct = [one for place, one in enumerate(options) if one not in options[:place]]
+        return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+    if origin in (list, tuple, Sequence) or hint in (list, tuple):
+        return {"type": "array"}
+    if origin in (dict, Mapping) or hint is dict or is_dataclass(hint):
+        return {"type": "object"}
+    return {}

@@ -1,0 +1,165 @@
+"""Everything that routes and pages work with, in one object."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.engine import Connection, Row
+
+from discreet.privacy import Standing
+from discreet.service.access import Caller
+from discreet.service.asking import Asking
+from discreet.service.datasets import Datasets
+from discreet.service.jobs import Jobs
+from discreet.service.keys import Keys
+from discreet.service.populations import Populations, amount_of
+from discreet.service.problems import Problem
+from discreet.service.releases import Releases, guarantee_lines
+from discreet.service.reports import Reports
+from discreet.service.runs import RunRequest, cost_of
+from discreet.service.store import Store
+from discreet.service.supervisor import Supervisor
+
+__all__ = ["Hub"]
+
+WINDOW = 10.0
+
+
+@dataclass
+class Hub:
+    """A running service without its routes."""
+
+    store: Store
+    keys: Keys = field(init=False)
+    datasets: Datasets = field(init=False)
+    populations: Populations = field(init=False)
+    jobs: Jobs = field(init=False)
+    releases: Releases = field(init=False)
+    reports: Reports = field(init=False)
+    asking: Asking = field(init=False)
+    supervisor: Supervisor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.keys, self.datasets = Keys(self.store), Datasets(self.store)
+        self.populations, self.jobs = Populations(self.store), Jobs(self.store)
+        self.releases, self.reports = Releases(self.store), Reports(self.store)
+        self.asking, self.supervisor = Asking(self.store), Supervisor(self.store)
+        self._requests: dict[str, deque[float]] = defaultdict(deque)
+        self._lock = threading.Lock()
+
+    # Estimate, rehearse, run
+
+    def estimate(self, caller: Caller, request: RunRequest) -> dict[str, Any]:
+        """What a run would cost, whether it fits, and what to expect: from public values alone."""
+        caller.require("estimate")
+        dataset = self._dataset(caller, request)
+        public = self.datasets.public(caller.tenant, dataset.id)
+        guarantee = request.guarantee(public)
+        expected = request.estimate(public, dataset.declared)
+        if guarantee is None:
+            return {"guarantee": None, "lines": None, "cost": None, "fits": True, "expected": expected}
+        ledger = self.populations.ledger(caller, dataset.population, delta=request.delta)
+        found = ledger.estimate(
+            dataset.population, guarantee, allow_refuted=request.allow_refuted, window=getattr(public, "window", None)
+        )
+        cost = cost_of(guarantee, found.requested, request.delta)
+        answer = {
+            "guarantee": guarantee.to_json(),
+            "lines": guarantee_lines(guarantee.to_json()),
+            "cost": cost.to_json(),
+            "left": found.left.to_json(),
+            "fits": found.fits,
+            "expected": expected,
+        }
+        if not caller.is_curator:
+            allowance = self.populations.allowance(caller, dataset.population)
+            answer["allowance"] = allowance
+            answer["fits"] = found.fits and cost.within(amount_of(allowance["left"]))
+        return answer
+
+    def rehearse(self, caller: Caller, request: RunRequest) -> Row[Any]:
+        """The whole job on invented people."""
+        caller.require("rehearse")
+        dataset = self._dataset(caller, request)
+        request.guarantee(self.datasets.public(caller.tenant, dataset.id))  # finds every mistake
+        job, _ = self.jobs.submit(
+            caller, "rehearse", {**request.to_json(), "dataset": dataset.id}, population=dataset.population
+        )
+        self.supervisor.wake()
+        return job
+
+    def run(self, caller: Caller, request: RunRequest, idempotency: str) -> tuple[Row[Any], bool]:
+        """Submit a run. What does not fit now is refused now, and nothing is charged."""
+        caller.require("run")
+        dataset = self._dataset(caller, request)
+        if request.allow_refuted and not caller.is_curator:
+            raise Problem(403, "forbidden", "Refuted methods are for curators.", remedy="Choose a proved method.")
+        public = self.datasets.public(caller.tenant, dataset.id)
+        guarantee = request.guarantee(public)
+        if not caller.is_curator and (guarantee is None or guarantee.standing is not Standing.PROVED):
+            raise Problem(403, "forbidden", "Analysts run proved methods.", remedy="Choose a proved method.")
+        cost = found = None
+        if guarantee is not None:
+            ledger = self.populations.ledger(caller, dataset.population, delta=request.delta)
+            found = ledger.estimate(
+                dataset.population,
+                guarantee,
+                allow_refuted=request.allow_refuted,
+                window=getattr(public, "window", None),
+            )
+            cost = cost_of(guarantee, found.requested, request.delta)
+
+        def reserve(connection: Connection) -> None:
+            if found is not None and not found.fits:
+                raise Problem(
+                    409,
+                    "budget",
+                    f"This does not fit into the budget of {dataset.population!r}: {found.left} is left {found.where}.".strip(),
+                    remedy="Ask for less, or wait for the next period of the account.",
+                    left=found.left.to_json(),
+                )
+            if cost is not None:
+                self.populations.reserve(connection, caller, dataset.population, cost)
+
+        job, new = self.jobs.submit(
+            caller,
+            "run",
+            {**request.to_json(), "dataset": dataset.id},
+            idempotency=idempotency,
+            population=dataset.population,
+            spends=guarantee is not None,
+            cost=None if cost is None else cost.to_json(),
+            reserve=reserve,
+        )
+        self.supervisor.wake()
+        return job, new
+
+    def _dataset(self, caller: Caller, request: RunRequest) -> Row[Any]:
+        """The dataset of a request, of a population that the caller may know of."""
+        row = self.datasets.get(caller, request.dataset)
+        self.populations.get(caller, row.population)
+        return row
+
+    # Limits
+
+    def count_request(self, key: str) -> None:
+        """Refuse a key that asks too often."""
+        limit, moment = self.store.settings.rate_limit * WINDOW, time.monotonic()
+        with self._lock:
+            times = self._requests[key]
+            while times and times[0] < moment - WINDOW:
+                times.popleft()
+            if len(times) >= limit:
+                wait = int(WINDOW - (moment - times[0])) + 1
+                raise Problem(
+                    429,
+                    "rate",
+                    "This key asks too often.",
+                    remedy=f"Wait {wait} seconds.",
+                    headers={"Retry-After": str(wait)},
+                )
+            times.append(moment)

@@ -1,0 +1,98 @@
+"""Errors of the service, in one JSON shape (RFC 9457) with what, where and what to do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from discreet.errors import (
+    BudgetError,
+    DataError,
+    DiscreetError,
+    LedgerError,
+    MissingExtraError,
+    PrivacyError,
+    ReleaseError,
+    UsageError,
+)
+
+__all__ = ["MEDIA_TYPE", "Problem", "not_found", "problem_of"]
+
+MEDIA_TYPE = "application/problem+json"
+
+_KINDS: tuple[tuple[type[DiscreetError], int, str], ...] = (
+    (BudgetError, 409, "budget"),
+    (DataError, 422, "data"),
+    (PrivacyError, 422, "privacy"),
+    (UsageError, 422, "request"),
+    (LedgerError, 409, "ledger"),
+    (ReleaseError, 409, "release"),
+    (MissingExtraError, 501, "not-installed"),
+)
+"""Errors of the library: the status and the code that they have here. The first that fits counts."""
+
+
+class Problem(Exception):  # noqa: N818 (the word of RFC 9457)
+    """An answer other than what was asked for.
+
+    Parameters
+    ----------
+    status
+        The HTTP status.
+    code
+        A word for programs.
+    detail
+        What was wrong, in one sentence.
+    remedy
+        What the caller can do about it.
+    where
+        Where the error is, as far as it is known: file, line, column, value.
+    headers
+        Of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        remedy: str = "",
+        where: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.remedy = status, code, detail, remedy
+        self.where, self.headers, self.more = where or {}, headers or {}, more
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "type": f"urn:discreet:problem:{self.code}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "code": self.code,
+            "detail": self.detail,
+            "where": self.where,
+            "remedy": self.remedy,
+            **self.more,
+        }
+
+
+def problem_of(error: DiscreetError) -> Problem:
+    """The same error as an answer. The words are those of the library."""
+    status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (500, "failed"))
+    where = {
+        name: value if isinstance(value, str | int | float | None) else str(value)
+        for name in ("file", "line", "row", "column", "value")
+        if (value := getattr(error, name, None)) is not None
+    }
+    problems = {"problems": error.problems} if hasattr(error, "problems") else {}  # type: ignore[attr-defined]
+    return Problem(status, code, error.what, remedy=str(error.remedy), where=where, **problems)
+
+
+def not_found(what: str, name: str) -> Problem:
+    """The answer for what is not there, and for what is somebody else's."""
+    return Problem(
+        404, "not-found", f"There is no {what} {name!r}.", remedy=f"List the {what}s to see which there are."
+    )

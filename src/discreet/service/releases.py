@@ -1,0 +1,128 @@
+"""Releases and models that jobs made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection, Row
+
+from discreet.errors import ReleaseError
+from discreet.privacy import Guarantee, Release, Standing
+from discreet.privacy.folders import MANIFEST
+from discreet.service.access import Caller
+from discreet.service.problems import not_found
+from discreet.service.schema import RELEASES
+from discreet.service.store import Store, now
+
+__all__ = ["Releases", "release_for"]
+
+MOST_ROWS = 1000
+"""Of a preview."""
+
+
+class Releases:
+    """The releases of tenants: files below the folder of the tenant, and a row for each."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def place(self, tenant: str, job: str) -> Path:
+        """Where the release of a job goes; a repeated job has the same place."""
+        return self.store.folder(tenant, "releases") / job
+
+    def add(
+        self, connection: Connection, job: Row[Any], place: Path, *, guarantee: Guarantee | None, **facts: Any
+    ) -> str:
+        """Note a release that was saved. Noting it again changes nothing.
+
+        What guarantees nothing, or was saved with the records, is for curators alone.
+        """
+        release = f"rel_{job.id.partition('_')[2]}"
+        if connection.execute(sql.select(RELEASES.c.id).where(RELEASES.c.id == release)).first():
+            return release
+        public = guarantee is not None and guarantee.standing is Standing.PROVED and (place / MANIFEST).is_file()
+        connection.execute(
+            sql.insert(RELEASES).values(
+                id=release,
+                tenant=job.tenant,
+                job=job.id,
+                name=job.request.get("name") or job.request.get("method", job.kind),
+                population=job.population,
+                dataset=job.request.get("dataset"),
+                method=job.request.get("method", ""),
+                guarantee=None if guarantee is None else guarantee.to_json(),
+                secret=not public,
+                place=str(place),
+                created=now(),
+                who=job.who,
+                **facts,
+            )
+        )
+        return release
+
+    def get(self, caller: Caller, release: str) -> Row[Any]:
+        """A release that the caller may see, by its id or by its name, of which the latest counts."""
+        named = sql.or_(RELEASES.c.id == release, RELEASES.c.name == release)
+        rows = self.store.all(self._rows(caller).where(named).limit(20))
+        row = next((row for row in rows if caller.may_see_release(row.id)), None)
+        if row is None:
+            raise not_found("release", release)
+        return row
+
+    def listed(
+        self, caller: Caller, *, before: int | None = None, limit: int = 50, population: str | None = None
+    ) -> list[Row[Any]]:
+        """Releases, the latest first."""
+        query = self._rows(caller).limit(limit)
+        if before is not None:
+            query = query.where(RELEASES.c.number < before)
+        if population is not None:
+            query = query.where(RELEASES.c.population == population)
+        return [row for row in self.store.all(query) if caller.may_see_release(row.id)]
+
+    def _rows(self, caller: Caller) -> Any:
+        caller.require("read releases")
+        query = sql.select(RELEASES).where(RELEASES.c.tenant == caller.tenant).order_by(RELEASES.c.number.desc())
+        if caller.is_curator:
+            return query
+        query = query.where(RELEASES.c.secret.is_(False))
+        return query if caller.role == "analyst" else query.where(RELEASES.c.rehearsal.is_(False))
+
+    def load(self, row: Row[Any]) -> Release:
+        """The release itself, checked against its hashes."""
+        if not (Path(row.place) / MANIFEST).is_file():
+            raise ReleaseError("this model was saved with records and is no release.", remedy="Ask it for items.")
+        return Release.load(row.place)
+
+    def preview(self, row: Row[Any], part: str | None = None, *, rows: int = 100) -> dict[str, Any]:
+        """The first rows of a table of a release, and which parts there are."""
+        release = self.load(row)
+        parts = {
+            name: {"rows": part.shape[0], "columns": part.columns if isinstance(part, pl.DataFrame) else None}
+            for name, part in release.parts.items()
+        }
+        tables = [name for name, part in release.parts.items() if isinstance(part, pl.DataFrame)]
+        chosen = part or next(iter(tables), None)
+        if chosen is not None and chosen not in tables:
+            raise not_found("table", chosen)
+        table = [] if chosen is None else release.table(chosen).head(min(rows, MOST_ROWS)).to_dicts()
+        return {"parts": parts, "table": chosen, "rows": table, "parameters": dict(release.parameters)}
+
+
+def release_for(row: Row[Any], caller: Caller) -> dict[str, Any]:
+    """What a caller sees of a release."""
+    names = ("id", "name", "population", "method", "kind", "gives", "guarantee", "is_model", "rehearsal", "created")
+    shown = {name: getattr(row, name) for name in names}
+    shown["lines"] = None if row.guarantee is None else guarantee_lines(row.guarantee)
+    if caller.role == "application":
+        return shown
+    return shown | {"release": row.release, "entry": row.entry, "who": row.who, "secret": row.secret, "job": row.job}
+
+
+def guarantee_lines(guarantee: dict[str, Any]) -> dict[str, str]:
+    """The labelled lines of a guarantee."""
+    lines = Guarantee.from_json(guarantee).describe().splitlines()
+    return {label.strip(): text.strip() for label, _, text in (line.partition(":") for line in lines)}

@@ -1,0 +1,89 @@
+"""What an operator decides when a service starts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.errors import UsageError
+
+__all__ = ["ServiceSettings"]
+
+MEGABYTE = 1024**2
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """Where a service keeps its things, and its limits.
+
+    Parameters
+    ----------
+    folder
+        Where uploads, releases and, without a database, everything else is kept. Made with mode 0700.
+    database
+        The URL of a PostgreSQL database for keys, jobs and ledgers; None keeps them in SQLite files in the folder.
+    roots
+        Folders below which a curator may register files by their path.
+    workers
+        How many jobs run at the same time.
+    upload_limit, body_limit
+        The most bytes of an upload, and of any other request.
+    memory_limit
+        The most bytes of memory of one job; None for no limit.
+    queue_limit, key_queue_limit
+        The most jobs that wait, of one tenant and of one key.
+    rate_limit
+        The most requests of one key in a second, on average over ten seconds.
+    models_in_memory
+        How many models are kept loaded for asking.
+    secure_cookies
+        Whether cookies are for HTTPS alone. Off only where the service is reached without TLS.
+    insecure_local
+        Whether everybody who reaches the service is a curator. Accepted on loopback addresses alone.
+    public_url
+        Under which address people reach it, for links.
+    """
+
+    folder: Path
+    database: str | None = None
+    roots: tuple[Path, ...] = ()
+    workers: int = 1
+    upload_limit: int = 2048 * MEGABYTE
+    body_limit: int = 8 * MEGABYTE
+    memory_limit: int | None = None
+    queue_limit: int = 100
+    key_queue_limit: int = 20
+    rate_limit: int = 1000
+    models_in_memory: int = 8
+    secure_cookies: bool = False
+    insecure_local: bool = False
+    public_url: str = "http://127.0.0.1:8000"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder).expanduser().resolve())
+        object.__setattr__(self, "roots", tuple(Path(root).expanduser().resolve() for root in self.roots))
+        for name in ("workers", "upload_limit", "body_limit", "queue_limit", "key_queue_limit", "rate_limit"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "workers" else 1):
+                raise UsageError(f"{name} must be a whole number above 0, got {value!r}.")
+        if self.database is not None and not self.database.startswith(("postgresql://", "postgresql+psycopg://")):
+            raise UsageError(
+                "the database of a service is PostgreSQL.",
+                remedy='Give a URL such as "postgresql://user@host/database", or none for files in the folder.',
+            )
+
+    def prepare(self) -> None:
+        """Make the folder, readable by its owner alone."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.chmod(self.folder, 0o700)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the processes of jobs; has the password of the database."""
+        return {**asdict(self), "folder": str(self.folder), "roots": [str(root) for root in self.roots]}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Self:
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in given.items() if name in known})

@@ -1,0 +1,189 @@
+"""Where a service keeps keys, jobs and lists of releases: a SQLite file, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sql
+from sqlalchemy import event
+from sqlalchemy.engine import Connection, Row
+
+from discreet.errors import LedgerError, MissingExtraError
+from discreet.privacy import Ledger, entropy
+from discreet.service.schema import LOG, SERVICE, TABLES, VERSION
+from discreet.service.settings import ServiceSettings
+
+__all__ = ["Store", "fresh_id", "now"]
+
+WAIT_SECONDS = 60
+AnyLedger = TypeVar("AnyLedger", bound=Ledger)
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def fresh_id(prefix: str) -> str:
+    """A new name that nobody can guess."""
+    return f"{prefix}_{entropy.public_bytes(12).tobytes().hex()}"
+
+
+class Store:
+    """Transactions on the tables of a service, and the places of a tenant's files.
+
+    Invariants
+    ----------
+    - ``write`` admits one writer at a time to what ``lock`` names (SQLite: to everything), and what it wrote is on the
+      disk when it ends.
+    - ``holding`` is a lock of the process: it is free again as soon as the process is gone, however it went.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        settings.prepare()
+        self.settings = settings
+        self.is_postgres = settings.database is not None
+        if self.is_postgres:
+            url = sql.make_url(str(settings.database)).set(drivername="postgresql+psycopg")
+            try:
+                self.engine = sql.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+            except ImportError:
+                raise MissingExtraError("psycopg", "postgres") from None
+        else:
+            self.engine = sql.create_engine(f"sqlite:///{settings.folder / 'service.db'}")
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        self._create()
+
+    def _create(self) -> None:
+        with self.write("schema") as connection:
+            if not sql.inspect(connection).has_table(SERVICE.name):
+                TABLES.create_all(connection)
+                connection.execute(sql.insert(SERVICE).values(version=VERSION))
+                for statement in _append_only(self.is_postgres):
+                    connection.exec_driver_sql(statement)
+            found = connection.execute(sql.select(SERVICE.c.version)).scalar_one()
+            if found != VERSION:
+                raise LedgerError(
+                    f"the tables of this service are of version {found}; this discreet has version {VERSION}.",
+                    remedy="Install the version of discreet that wrote them.",
+                )
+
+    # Transactions
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self, what: str = "") -> Iterator[Connection]:
+        """A transaction that changes something, with everybody else who names the same thing waiting."""
+        with self.engine.connect() as plain:
+            connection = plain.execution_options(discreet_writes=True)
+            with connection.begin():
+                if self.is_postgres and what:
+                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_number(what))))
+                yield connection
+
+    def all(self, query: Any) -> list[Row[Any]]:
+        with self.read() as connection:
+            return list(connection.execute(query))
+
+    def one(self, query: Any) -> Row[Any] | None:
+        with self.read() as connection:
+            return connection.execute(query).first()
+
+    def log(self, connection: Connection, tenant: str, who: str, action: str, subject: str, outcome: str = "") -> None:
+        """Add a line about who did what, in the transaction that does it."""
+        connection.execute(
+            sql.insert(LOG).values(tenant=tenant, at=now(), who=who, action=action, subject=subject, outcome=outcome)
+        )
+
+    # Locks that end with the process
+
+    @contextmanager
+    def holding(self, job: str) -> Iterator[bool]:
+        """Hold a job, as long as this process lives; False where another process holds it."""
+        if self.is_postgres:
+            with self.engine.connect() as connection:
+                got = connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one()
+                connection.commit()
+                try:
+                    yield bool(got)
+                finally:
+                    if got:
+                        connection.execute(sql.select(sql.func.pg_advisory_unlock(_number(job))))
+                        connection.commit()
+            return
+        folder = self.settings.folder / "locks"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        handle = os.open(folder / job, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(handle)
+
+    # Places
+
+    def folder(self, tenant: str, *parts: str) -> Path:
+        """A folder of a tenant."""
+        place = self.settings.folder.joinpath("tenants", tenant, *parts)
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return place
+
+    def ledger(self, tenant: str, who: str, kind: type[AnyLedger] = Ledger) -> AnyLedger:
+        """The ledger of a tenant: a file in its folder, or a schema of its own in the database."""
+        if not self.is_postgres:
+            return kind(self.folder(tenant) / "ledger.db", who=who)
+        schema = f"discreet_{tenant}"
+        with self.write(f"schema {schema}") as connection:
+            connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        url = sql.make_url(str(self.settings.database))
+        place = url.update_query_dict({"options": f"-csearch_path={schema}"})
+        return kind(place.render_as_string(hide_password=False), who=who)
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by hand
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {WAIT_SECONDS}000",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("discreet_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _append_only(postgres: bool) -> list[str]:
+    """Statements after which the log refuses changes."""
+    if not postgres:
+        refuse = "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+        return [f"CREATE TRIGGER log_{one} BEFORE {one} ON {LOG.name} {refuse}" for one in ("UPDATE", "DELETE")]
+    return [
+        "CREATE OR REPLACE FUNCTION service_refuse() RETURNS trigger AS "
+        "$$ BEGIN RAISE EXCEPTION 'the log is append-only'; END $$ LANGUAGE plpgsql",
+        f"CREATE TRIGGER log_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {LOG.name} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION service_refuse()",
+    ]
