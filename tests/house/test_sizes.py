@@ -10,7 +10,10 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 
 MOST_LINES = 74_500
-"""Of the whole source; 60,000 when the redesign is done."""
+"""Of the library and the command line; 60,000 when the redesign is done."""
+
+MOST_LINES_OF_SERVICE = 8_000
+"""Of ``service``, which came after the redesign."""
 
 MOST_LINES_OF_A_FILE = 400
 
@@ -31,7 +34,9 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_the_source_does_not_grow() -> None:
-    assert sum(LINES.values()) <= MOST_LINES
+    service = sum(lines for file, lines in LINES.items() if file.startswith("service/"))
+    assert service <= MOST_LINES_OF_SERVICE
+    assert sum(LINES.values()) - service <= MOST_LINES
 
 
 def test_there_are_few_public_names() -> None:

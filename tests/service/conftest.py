@@ -14,9 +14,10 @@ from fastapi.testclient import TestClient
 
 from discreet.data import synthetic
 from discreet.data.readers import write
-from discreet.service import ServiceSettings, create_app
+from discreet.service.app import create_app
 from discreet.service.hub import Hub
 from discreet.service.jobs import ENDED
+from discreet.service.settings import ServiceSettings
 from discreet.service.worker import perform
 
 FILMS = synthetic.films(users=300, items=60, seed=7)

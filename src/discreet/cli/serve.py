@@ -74,8 +74,8 @@ def serve(
     try:
         import uvicorn
 
-        from discreet.service import ServiceSettings, create_app
-        from discreet.service.hub import Hub
+        from discreet.service.app import create_app
+        from discreet.service.settings import ServiceSettings
     except ImportError as error:
         raise MissingExtraError(str(error.name), "service") from None
 

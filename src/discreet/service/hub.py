@@ -118,7 +118,7 @@ class Hub:
                 raise Problem(
                     409,
                     "budget",
-                    f"This does not fit into the budget of {dataset.population!r}: {found.left} is left {found.where}.".strip(),
+                    f"This does not fit into the budget of {dataset.population!r}: {found.left} is left.",
                     remedy="Ask for less, or wait for the next period of the account.",
                     left=found.left.to_json(),
                 )

@@ -220,7 +220,7 @@ PHASES = {"waiting": "waiting", "reading": "working", "": ""}
 def job_for(row: Row[Any], caller: Caller) -> dict[str, Any]:
     """What a caller sees of a job.
 
-    Whoever is not a curator sees phases: no rates, counts, times or messages about data, all of which depend on records.
+    Whoever is not a curator sees phases: no rates, counts, times or messages about data, which depend on records.
     Refusals of the budget and wrong settings depend on none, and are shown.
     """
     shown: dict[str, Any] = {

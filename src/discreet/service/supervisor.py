@@ -161,8 +161,8 @@ def died(entry: Entry) -> Problem:
     return Problem(
         500,
         DIED,
-        f"The process died after noise may have been drawn. Entry {entry.id} ({entry.loss}) stays charged, and there is "
-        "no release for it.",
+        f"The process died after noise may have been drawn. Entry {entry.id} ({entry.loss}) stays charged, and there "
+        "is no release for it.",
         remedy="Send the same request under the same Idempotency-Key to try again: it is charged again.",
         entry=entry.id,
     )

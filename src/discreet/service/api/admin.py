@@ -20,8 +20,10 @@ router = APIRouter(tags=["reports and log"])
 class AuditRequest(Body):
     dataset: Annotated[str, Field(max_length=100)]
     method: Annotated[str, Field(max_length=100, examples=["ppns"])]
-    settings: dict[str, Any] = {}
-    options: Annotated[dict[str, Any], Field(description="runs, seconds, attacks, …", examples=[{"seconds": 60}])] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="runs, seconds, attacks, …", examples=[{"seconds": 60}]
+    )
 
 
 @router.post("/reports/audit", status_code=202, responses=problems(404, 409))

@@ -51,14 +51,16 @@ class Registration(Body):
     population: Name
     path: Annotated[str, Field(max_length=4000, examples=["exports/purchases.parquet"])]
     catalog: Annotated[str | None, Field(max_length=4000, description="A public list of items, below a root.")] = None
-    reading: Annotated[
-        dict[str, Any],
-        Field(description="How to read it: names of columns, scale, …", examples=[{"user": "customer", "item": "sku"}]),
-    ] = {}
-    declared: Annotated[
-        dict[str, Annotated[int, Field(ge=1, le=10**10)]],
-        Field(description="Public figures for estimates and rehearsals.", examples=[{"users": 10000, "records": 30}]),
-    ] = {}
+    reading: dict[str, Any] = Field(
+        default_factory=dict,
+        description="How to read it: names of columns, scale, …",
+        examples=[{"user": "customer", "item": "sku"}],
+    )
+    declared: dict[str, Annotated[int, Field(ge=1, le=10**10)]] = Field(
+        default_factory=dict,
+        description="Public figures for estimates and rehearsals.",
+        examples=[{"users": 10000, "records": 30}],
+    )
 
 
 class Asking(Body):

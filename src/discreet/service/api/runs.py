@@ -34,7 +34,7 @@ class Run(Body):
         ),
     ]
     name: Annotated[str, Field(max_length=100, examples=["nightly"])] = ""
-    contexts: Annotated[list[str], Field(max_length=10, examples=[["weekday"]])] = []
+    contexts: list[str] = Field(default_factory=list, max_length=10, examples=[["weekday"]])
     queries: Annotated[
         dict[str, Any] | list[dict[str, Any]] | None,
         Field(description="For answers: which queries.", examples=[{"all_marginals": 2}]),
