@@ -99,3 +99,40 @@ def test_mistakes(run, nights: list[str], asked: str, code: int, message: str) -
     done = run(*asked.split())
     assert done.returncode == code
     assert message in done.stderr
+
+
+def test_a_year_of_nights_on_an_account_per_year(run, nights: list[str], tmp_path: Path) -> None:
+    """The five lines of a nightly job: nothing is attached by hand, and records of other years are left out."""
+    opening = "ledger open --population customers --epsilon 4 --delta 1e-6 --per year --ledger shop.db"
+    assert run(*opening.split()).returncode == 0
+    open_series = "series open yearly night0.parquet --steps 5 --epsilon 3 --method weighted --ledger shop.db"
+    unknown = run(*open_series.split(), "--window", "2001")
+    assert unknown.returncode == 1
+    assert "(customers), give --population NAME" in unknown.stderr
+    undated = run(*open_series.split(), "--population", "customers")
+    assert undated.returncode == 1
+    assert "discreet series open … --window 2026" in undated.stderr
+    opened = run(*open_series.split(), "--population", "customers", "--window", "2001")
+    assert opened.returncode == 0, opened.stderr
+    assert "for one user's records of 2001 (UTC), present or absent" in opened.stdout
+    taken = run(*f"series advance yearly {nights[0]} --ledger shop.db --out counts".split())
+    assert taken.returncode == 0, taken.stderr
+    # The films were watched in another year: all of it is noise.
+    assert dc.Release.load(tmp_path / "counts").table("counts")["count"].abs().to_numpy().max() < 100
+    other = run(*f"series advance yearly {nights[0]} --window 2004 --ledger shop.db --out more".split())
+    assert other.returncode == 2
+    assert "the series is about 2001-01-01..2001-12-31 (UTC)" in other.stderr
+
+
+def test_fit_attaches_the_data_and_charges(run, nights: list[str], tmp_path: Path) -> None:
+    write(synthetic.films(users=80, items=20, seed=8), tmp_path / "tonight.parquet")
+    asked = "count tonight.parquet --epsilon 1/2 --ledger b.db --out counts"
+    refused = run(*asked.split())
+    assert refused.returncode == 1
+    assert "give --population NAME: that attaches the data" in refused.stderr
+    done = run(*asked.split(), "--population", "customers")
+    assert done.returncode == 0, done.stderr
+    assert dc.Ledger(tmp_path / "b.db").statement(dc.read(tmp_path / "tonight.parquet")).account.name == "customers"
+    alone = run(*asked.replace("--ledger b.db", "--no-ledger --population customers").split())
+    assert alone.returncode == 2
+    assert "--population needs a ledger" in alone.stderr

@@ -171,7 +171,7 @@ def test_the_whole_series_is_charged_once(tmp_path: Path, nights: list[Interacti
 
 
 def test_an_account_by_name(tmp_path: Path, nights: list[Interactions], ledger: Ledger) -> None:
-    counted = series(tmp_path / "s", account="customers")
+    counted = series(tmp_path / "s", population="customers")
     assert counted.advance(nights[1], ledger=ledger) is not None
 
 
@@ -316,12 +316,3 @@ def test_columns_that_are_missing_later(nights: list[Interactions]) -> None:
     counted.advance(nights[0])
     with pytest.raises(UsageError, match="no times"):
         counted.advance(Interactions([("u", "i0")], items=ITEMS, duplicates="keep"))
-
-
-def test_an_account_per_period_is_refused(tmp_path: Path, nights: list[Interactions]) -> None:
-    """Later steps would release records of periods that nobody was charged for."""
-    ledger = Ledger(tmp_path / "budget.db")
-    ledger.open(population="customers", epsilon=4, delta="1e-6", per="year")
-    with pytest.raises(PrivacyError, match="whatever periods"):
-        series(method=ItemCounts(epsilon=1, delta="1e-6", cap=3), account="customers").advance(nights[0], ledger=ledger)
-    assert not ledger.statement("customers").every

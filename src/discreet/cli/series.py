@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from discreet.cli.console import AsJson, answer_json, answer_table, answer_text,
 from discreet.cli.count import ContextOption
 from discreet.cli.reading import CatalogReading, DataPath
 from discreet.cli.spending import Charging, answer_release, release_facts, saved, say_estimate
+
+if TYPE_CHECKING:
+    from discreet.series import Series
 
 __all__ = ["app"]
 
@@ -47,9 +51,6 @@ def open_series(
         int, typer.Option("--settle", min=0, help="Models: the first step that releases; those before only collect.")
     ] = 0,
     people: Annotated[int, typer.Option("--people", min=1, help="The most people that are expected; public.")] = 10**7,
-    account: Annotated[
-        str | None, typer.Option("--account", help="The account to charge; that of the data unless given.")
-    ] = None,
     option: Settings = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Show what to expect and spend nothing.")] = False,
 ) -> None:
@@ -58,6 +59,9 @@ def open_series(
     DATA are the records of the first step, or any with the same columns and catalog: only what is public about them is
     used here. Every release of the series has the totals of all records so far. All of them together have the
     guarantee that a single release has at this price, with about three times the noise for 365 steps.
+
+    With --window the series is about those days alone, in every step: an account per period is charged for every period
+    that they meet.
 
     [bold]Example[/bold], from nothing:
 
@@ -79,7 +83,9 @@ def open_series(
         enter_after=enter_after,
         settle=settle,
         people=people,
-        account=account,
+        population=charging.population,
+        window=reading.window,
+        time_zone=reading.time_zone,
     )
     if estimate:
         say_estimate(series.estimate(reading.interactions(data)), as_json=charging.as_json)
@@ -121,7 +127,7 @@ def advance(
     ledger = charging.opened()
     kind = MODEL if series.settings.method.is_model else RELEASE
     place = charging.place(out, kind, data, reading.catalog, folder)
-    tonight = reading.interactions(data)
+    tonight = _of_series(reading, series).interactions(data)
     with working(f"step {series.last + 1 if step is None else step}"):
         release = series.advance(tonight, ledger=ledger, step=step)
     if release is None:
@@ -170,6 +176,13 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     ]
     answer_table(f"Series {str(facts['series'])[:12]}", ["", "value"], rows)
     answer_text(series.guarantee.describe())
+
+
+def _of_series(reading: CatalogReading, series: Series) -> CatalogReading:
+    """Read with the window of the series, before anything else looks at the records, unless another one is given."""
+    if series.window is None or reading.window is not None:
+        return reading
+    return replace(reading, window=series.window.code, time_zone=series.window.time_zone)
 
 
 def _rounded(epsilon: str) -> str:

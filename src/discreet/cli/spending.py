@@ -62,6 +62,10 @@ class Charging:
         str | None,
         typer.Option("--key", metavar="KEY", help="Name of this run: if it is repeated, it is charged once."),
     ] = None
+    population: Annotated[
+        str | None,
+        typer.Option("--population", metavar="NAME", help="Whose data these are: attach them and charge that account."),
+    ] = None
     as_json: AsJson = False
 
     def opened(self) -> Ledger | None:
@@ -80,7 +84,9 @@ class Charging:
             )
         if place is None and self.key is not None:
             raise UsageError("--key needs a ledger.", remedy="Give --ledger FILE, or leave --key out.")
-        return None if place is None else Ledger(place).keyed(self.key)
+        if place is None and self.population is not None:
+            raise UsageError("--population needs a ledger.", remedy="Give --ledger FILE, or leave --population out.")
+        return None if place is None else Ledger(place).keyed(self.key).about(self.population)
 
     def place(self, out: Path | None, kind: Kind, *sources: Path | None) -> Place:
         """Where a result goes; refused before anything is spent where it cannot be written."""

@@ -21,6 +21,7 @@ __all__ = [
     "Cut",
     "HashedColumns",
     "canonical_order",
+    "cut_by_record",
     "cut_from",
     "left_whole",
     "marks_of",
@@ -91,6 +92,13 @@ def origin_of(text: str) -> str:
 def marks_of(lineage: Sequence[str]) -> set[str]:
     """The marks in a lineage, but for the one that says that a cut was made while the records were read."""
     return {mark for entry in lineage for mark in entry[: len(entry) - len(origin_of(entry))]} - {AS_READ}
+
+
+def cut_by_record(lineage: Sequence[str]) -> bool:
+    """Whether every cut looked at one record at a time: then no record is missing because of another one."""
+    return not marks_of(lineage) - {MARKS["items"], MARKS["records"]} and not any(
+        entry.startswith(AS_READ) for entry in lineage
+    )
 
 
 def left_whole(data: _Whole) -> bool:

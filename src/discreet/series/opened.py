@@ -9,18 +9,20 @@ from functools import cached_property
 from typing import Any, Literal
 
 from discreet.data.interactions import Interactions
+from discreet.data.periods import Window
 from discreet.errors import ReleaseError, UsageError
+from discreet.models.registry import create, registered
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.method import Method, Plan
-from discreet.privacy.numbers import as_fraction
+from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 from discreet.series.entering import Entering, People
-from discreet.series.records import RecordShape
+from discreet.series.records import RecordShape, held_to
 from discreet.series.state import Step
 from discreet.series.steps import Array, Rounds, Stored
 
-__all__ = ["OpenSeries", "Settings"]
+__all__ = ["OpenSeries", "Settings", "priced_method"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Settings:
     enter_after: int
     settle: int
     people: int
+    window: Window | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -45,6 +48,8 @@ class Settings:
             "enter_after": self.enter_after,
             "settle": self.settle,
             "people": self.people,
+            "window": None if self.window is None else self.window.code,
+            "time_zone": None if self.window is None else self.window.time_zone,
         }
 
     def plan(self, method: Method, public: Interactions) -> Plan:
@@ -58,6 +63,8 @@ class Settings:
         plan = self.plan(self.method, shape.public)
         if plan.unit != Unit("user"):
             raise UsageError(f"a series protects whole users, not {plan.unit}.", remedy='Take unit="user".')
+        if self.window is not None and not shape.timed:
+            raise UsageError("a series with a window needs records with times.")
         return shape
 
 
@@ -68,6 +75,8 @@ class OpenSeries:
     id: str
     settings: Settings
     shape: RecordShape
+    promised: Guarantee | None = None
+    """The guarantee with what the charge added to it; None before the charge."""
 
     @cached_property
     def plan(self) -> Plan:
@@ -77,6 +86,8 @@ class OpenSeries:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised about all steps together."""
+        if self.promised is not None:
+            return self.promised
         known, settings = self.plan.guarantee, self.settings
         if settings.method.enters == "once":
             entered = f"each user entered on one step, with {settings.enter_after} records or at the end"
@@ -125,8 +136,9 @@ class OpenSeries:
     # Steps
 
     def entered(self, people: People | None, tonight: Interactions, number: int) -> People:
-        """The people after a step."""
-        return self._entering.entered(people, tonight, number, self._prepare)
+        """The people after a step. Records outside of the window of the series change nothing."""
+        within = held_to(tonight, self.settings.window)
+        return self._entering.entered(people, within, number, self._prepare)
 
     def drawn(self, people: People, number: int, stored: Stored) -> list[list[Array]]:
         """Draw the noise of a step; what each round releases, packed."""
@@ -162,3 +174,19 @@ class OpenSeries:
                 remedy="Use the release as it was saved; another version of a library may compute other digits.",
             )
         return release
+
+
+def priced_method(given: Method | type[Any] | str, epsilon: Rational | None, delta: Rational | None) -> Method:
+    """The method with the price of the series."""
+    price: dict[str, Any] = {
+        name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None
+    }
+    if isinstance(given, str):
+        return create(given, **price) if ":" not in given else registered(given)(**price)
+    if isinstance(given, type):
+        if "epsilon" not in price:
+            raise UsageError("epsilon is required: the price of the whole series.")
+        return given(**price)
+    if not isinstance(given, Method):
+        raise UsageError(f"{given!r} is not a method.", remedy="Give for example PrivateRecommender.")
+    return replace(given, **price) if price else given  # type: ignore[type-var]

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.data.fingerprints import cut_by_record
 from discreet.data.ids import IdMap, stable_text
 from discreet.data.interactions import Interactions
+from discreet.data.periods import Window
 from discreet.data.values import spelled_column
-from discreet.errors import UsageError
+from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy.bounding import require_catalog
 
-__all__ = ["ITEM", "PERSON", "STEP", "TIME", "RecordShape"]
+__all__ = ["ITEM", "PERSON", "STEP", "TIME", "RecordShape", "held_to"]
 
 PERSON, ITEM, RATING, TIME, STEP = "person", "item", "rating", "time", "step"
 """Columns of the tables of a series; ``item`` is the code in the catalog."""
@@ -36,6 +38,8 @@ class RecordShape:
         Whether records have ratings and times, and whether a person may have several records of one item.
     contexts
         Columns that are counted by.
+    of_users
+        Those of them that come from the table of users, which has no times.
     name
         What the data are called.
     """
@@ -46,6 +50,7 @@ class RecordShape:
     timed: bool
     may_repeat: bool
     contexts: tuple[str, ...] = ()
+    of_users: tuple[str, ...] = ()
     name: str = ""
 
     @classmethod
@@ -57,7 +62,8 @@ class RecordShape:
         if data.items.series.dtype == pl.Object:
             raise UsageError("a series names its items: their ids must be numbers or text.")
         catalog = pl.DataFrame({"item_id": data.items.series})
-        kept = {*data.context.columns, *(data.user_table.columns if data.user_table is not None else ())}
+        of_users = data.user_table.columns if data.user_table is not None else ()
+        kept = {*data.context.columns, *of_users}
         return cls(
             catalog=catalog if data.item_table is None else catalog.hstack(data.item_table),
             scale=None if data.scale is None else str(data.scale),
@@ -65,17 +71,20 @@ class RecordShape:
             timed=data.timestamp is not None,
             may_repeat=data.may_repeat,
             contexts=tuple(name for name in contexts if name in kept),
+            of_users=tuple(name for name in contexts if name in kept and name not in data.context.columns),
             name=data.name,
         )
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], catalog: pl.DataFrame) -> RecordShape:
-        return cls(catalog, **{**facts, "contexts": tuple(facts["contexts"])})
+        lists = {name: tuple(facts[name]) for name in ("contexts", "of_users")}
+        return cls(catalog, **{**facts, **lists})
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the catalog."""
-        names = ("scale", "rated", "timed", "may_repeat", "contexts", "name")
-        return {name: getattr(self, name) for name in names} | {"contexts": list(self.contexts)}
+        names = ("scale", "rated", "timed", "may_repeat", "name")
+        lists = {"contexts": list(self.contexts), "of_users": list(self.of_users)}
+        return {name: getattr(self, name) for name in names} | lists
 
     @cached_property
     def items(self) -> IdMap:
@@ -113,8 +122,8 @@ class RecordShape:
             columns[TIME] = data.timestamp
         for name in self.contexts:
             # As text, each value by itself: the type of a column may follow from somebody else's value.
-            of_record = name in data.context.columns
-            column = data.context[name] if of_record else data.user_table[name].gather(data.user)  # type: ignore[index]
+            of_user = name in self.of_users
+            column = data.user_table[name].gather(data.user) if of_user else data.context[name]  # type: ignore[index]
             columns[_column(name)] = spelled_column(column)
         return pl.DataFrame(columns).cast(self.schema).filter(pl.col(ITEM) >= 0)
 
@@ -140,11 +149,11 @@ class RecordShape:
         """Refuse data that lack what the series was opened with: declared facts, not what occurs in the records."""
         if not isinstance(data, Interactions):
             raise UsageError(f"a series takes Interactions, not {type(data).__name__}.")
-        columns = {*data.context.columns, *(data.user_table.columns if data.user_table is not None else ())}
+        of_users = () if data.user_table is None else data.user_table.columns
         lacking = [
             *(["ratings"] if self.rated and data.rating is None else []),
             *(["times"] if self.timed and data.timestamp is None else []),
-            *(name for name in self.contexts if name not in columns),
+            *(name for name in self.contexts if name not in (of_users if name in self.of_users else data.context)),
         ]
         if lacking:
             raise UsageError(
@@ -154,6 +163,30 @@ class RecordShape:
         scale = None if data.scale is None else str(data.scale)
         if self.rated and scale != self.scale:
             raise UsageError(f"the scale of these ratings is {scale}; the series was opened with {self.scale}.")
+
+
+def held_to(data: Interactions, window: Window | None) -> Interactions:
+    """The records of a window, each kept or left out by its own time; the result has this window.
+
+    Refuses a part in which a record of the window may be missing because of one outside of it.
+    """
+    if window is None or (data.window is not None and window.covers(data.window)):
+        held = data._copy()
+    elif data.timestamp is None:
+        raise UsageError("records without times cannot be held to a window of time.")
+    elif not cut_by_record(data.lineage):
+        raise PrivacyError(
+            f"these records were cut by a rule about all records of a user, so that records outside of {window} may "
+            "have decided about those inside of it.",
+            remedy=Remedy(
+                "Read them with the window of the series, and cut afterwards: read(…, window=series.window).",
+                cli="Read the whole file; the window of the series is applied to it first.",
+            ),
+        )
+    else:
+        held = data.filter(window.contains(data.timestamp), independent="record")
+    held.window = window
+    return held
 
 
 def _column(context: str) -> str:

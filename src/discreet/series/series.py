@@ -13,15 +13,16 @@ import polars as pl
 
 from discreet.common.arguments import require_choice, require_whole
 from discreet.data.interactions import Interactions
+from discreet.data.periods import Window
 from discreet.errors import LedgerError, ReleaseError, Remedy, UsageError
-from discreet.models.registry import create, registered
+from discreet.models.registry import create
 from discreet.privacy import entropy
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.method import Method
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 from discreet.series.folder import SeriesFolder
-from discreet.series.opened import OpenSeries, Settings
+from discreet.series.opened import OpenSeries, Settings, priced_method
 from discreet.series.records import RecordShape
 from discreet.series.state import Recorder, State, Step, require_covered
 from discreet.series.steps import Array
@@ -59,8 +60,12 @@ class Series:
         there are records from before the series; otherwise a step by which enough people have come. Public.
     people
         The most people that are expected to come; public. Sums of more would overflow, which harms no privacy.
-    account
-        The name of the account in the ledger; that of the first step's records unless given.
+    population
+        Whose records these are, as the account in the ledger is called; those of the first step are attached to it.
+        Unless given, the account of the first step's records is charged.
+    window, time_zone
+        The days that all steps are about, such as "2026", and where days begin (UTC by default). Records of other times
+        are left out one by one, in every step. An account per period is charged for every period that the window meets.
 
     Attributes
     ----------
@@ -109,21 +114,24 @@ class Series:
         enter_after: int = 10,
         settle: int = 0,
         people: int = 10_000_000,
-        account: str | None = None,
+        population: str | None = None,
+        window: Window | str | Sequence[str] | None = None,
+        time_zone: str | None = None,
     ) -> None:
         require_choice(records, "records", ("new", "all"))
         for name, value in (("steps", steps), ("enter_after", enter_after), ("people", people)):
             require_whole(value, name)
         if isinstance(settle, bool) or not isinstance(settle, int) or not 0 <= settle < steps:
             raise UsageError(f"settle must be a step from 0 to {steps - 1}, got {settle!r}.")
-        priced = _priced(method, epsilon, delta)
+        priced = priced_method(method, epsilon, delta)
         if not priced.enters:
             raise UsageError(f"{priced.name} has no series.", remedy="Take weighted counts or a proved model.")
         if priced.enters == "records" and settle:
             raise UsageError("settle must be left out for counts: there is nothing to settle.")
         declared = tuple(str(context) for context in contexts)
-        self.settings = Settings(priced, steps, declared, records, enter_after, settle, people)
-        self.account = account
+        days = Window.declared(window, time_zone)
+        self.settings = Settings(priced, steps, declared, records, enter_after, settle, people, days)
+        self.population = population
         self._charge: int | None = None
         self._place: str | None = None  # of the ledger; empty where there is none, None before the charge
         self._opened: OpenSeries | None = None
@@ -141,7 +149,7 @@ class Series:
         facts, _ = store.settings()
         settings = dict(facts["settings"])
         method = create(settings.pop("method"), **settings.pop("parameters"))
-        return cls(method, folder=folder, account=facts["account"], **settings)
+        return cls(method, folder=folder, population=facts["population"], **settings)
 
     def __repr__(self) -> str:
         return f"Series({self.settings.method.name}, {self.last + 1} of {self.settings.steps} steps)"
@@ -157,6 +165,11 @@ class Series:
     @property
     def missed(self) -> tuple[int, ...]:
         return tuple(step.number for step in self._state.steps if step.missed)
+
+    @property
+    def window(self) -> Window | None:
+        """The days that all steps are about; None where none were declared."""
+        return self.settings.window
 
     @property
     def guarantee(self) -> Guarantee:
@@ -229,7 +242,8 @@ class Series:
                 raise UsageError(f"this series has the steps 0 to {self.settings.steps - 1}; {number} is none of them.")
             if number <= self.last:
                 return self.release(number)
-            require_covered(tonight, charged=ledger is not None)
+            require_covered(tonight, self.window, charged=ledger is not None)
+            recorder.require_people(tonight, self._charge)
             for missed in range(self.last + 1, number):
                 self._take(opened, opened.shape.public, missed, recorder, missed=True)
             return self._take(opened, tonight, number, recorder, missed=False)
@@ -284,9 +298,10 @@ class Series:
         if self._place is None:
             method = self.settings.method
             described = {**method._described(), "steps": self.settings.steps}
-            self._charge = Recorder(ledger, self._opened.id).charged(
-                data, self.account, self._opened.guarantee, f"series of {method.name}", described
+            self._charge, promised = Recorder(ledger, self._opened.id).charged(
+                data, self.population, self.window, self._opened.guarantee, f"series of {method.name}", described
             )
+            self._opened = replace(self._opened, promised=promised)
             self._place = "" if ledger is None else str(getattr(ledger, "place", "a ledger"))
             if self._folder is not None:
                 self._folder.write_settings({**self._folder.settings()[0], **self._facts(self._opened)})
@@ -302,13 +317,17 @@ class Series:
         facts, catalog = folder.settings()
         mine, theirs = self.settings.to_json(), facts["settings"]
         if differing := [name for name in mine if mine[name] != theirs[name]]:
+            if facts["ledger"] is None:
+                return  # it was never charged, say because it was refused: these settings take its place
             name = differing[0]
             raise UsageError(
                 f"{folder.path} holds a series with {name} = {theirs[name]!r}, not {mine[name]!r}.",
                 remedy="Give the same settings, or a new folder.",
             )
         self._charge, self._place = facts["charge"], facts["ledger"]
-        self._opened = OpenSeries(facts["id"], self.settings, RecordShape.from_json(facts["shape"], catalog))
+        promised = None if facts["guarantee"] is None else Guarantee.from_json(facts["guarantee"])
+        shape = RecordShape.from_json(facts["shape"], catalog)
+        self._opened = OpenSeries(facts["id"], self.settings, shape, promised)
         self._load(folder.state())
 
     def _load(self, found: tuple[dict[str, Any], dict[str, pl.DataFrame]] | None) -> None:
@@ -320,7 +339,8 @@ class Series:
             "id": opened.id,
             "settings": self.settings.to_json(),
             "shape": opened.shape.to_json(),
-            "account": self.account,
+            "population": self.population,
+            "guarantee": None if opened.promised is None else opened.promised.to_json(),
             "charge": self._charge,
             "ledger": self._place,
         }
@@ -373,19 +393,3 @@ class Series:
         self._folder.finish()
         self._load(self._folder.state())
         return True
-
-
-def _priced(given: Method | type[Any] | str, epsilon: Rational | None, delta: Rational | None) -> Method:
-    """The method with the price of the series."""
-    price: dict[str, Any] = {
-        name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None
-    }
-    if isinstance(given, str):
-        return create(given, **price) if ":" not in given else registered(given)(**price)
-    if isinstance(given, type):
-        if "epsilon" not in price:
-            raise UsageError("epsilon is required: the price of the whole series.")
-        return given(**price)
-    if not isinstance(given, Method):
-        raise UsageError(f"{given!r} is not a method.", remedy="Give for example PrivateRecommender.")
-    return replace(given, **price) if price else given  # type: ignore[type-var]

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from discreet.data.interactions import Interactions
-from discreet.errors import LedgerError, PrivacyError
-from discreet.privacy.charging import charged, require_covered_as_read
+from discreet.data.periods import Window
+from discreet.errors import LedgerError, PrivacyError, UsageError
+from discreet.privacy.charging import charged, require_covered_as_read, within_window
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.units import Unit
 from discreet.series.entering import People
+from discreet.series.records import held_to
 
 __all__ = ["Recorder", "State", "Step", "require_covered"]
 
@@ -79,26 +81,54 @@ class Recorder:
     series: str
 
     def charged(
-        self, data: Interactions, account: str | None, guarantee: Guarantee, mechanism: str, settings: Mapping[str, Any]
-    ) -> int | None:
-        """Charge the whole series once; a charge that a crash has kept from being noted is found again."""
+        self,
+        data: Interactions,
+        population: str | None,
+        window: Window | None,
+        guarantee: Guarantee,
+        mechanism: str,
+        settings: Mapping[str, Any],
+    ) -> tuple[int | None, Guarantee]:
+        """Charge the whole series once; a charge that a crash has kept from being noted is found again.
+
+        Parameters
+        ----------
+        data
+            The records of the first step, by which the account is found.
+        population
+            The population of the account, to which the data are attached.
+        window
+            The days of all steps: every period that they meet is charged, whatever the days of the first records are.
+
+        Returns
+        -------
+        tuple
+            The number of the entry, None without a ledger; and the guarantee with what one period loses.
+        """
         known = self.ledger.series_charge(self.series) if hasattr(self.ledger, "series_charge") else None
         if known is not None:
-            return known
-        where: Any = data if self.ledger is None or account is None else account
+            return known, self.ledger.series_guarantee(known)
+        ledger, held = self.ledger, held_to(data, window)
+        if population is not None and hasattr(ledger, "about"):
+            ledger = ledger.about(population)
+        if hasattr(ledger, "require_account_for_series"):
+            ledger.require_account_for_series(held, window)
         parameters = {**settings, "series": self.series}
-        if self.ledger is not None and hasattr(self.ledger, "require_account_for_series"):
-            self.ledger.require_account_for_series(where)
-        with charged(self.ledger, where, guarantee, mechanism=mechanism, parameters=parameters) as charge:
+        with charged(ledger, held, guarantee, mechanism=mechanism, parameters=parameters) as charge:
             charge.settle(self.series)
         if hasattr(charge, "note_saved"):
             charge.note_saved()  # type: ignore[attr-defined]
-        return getattr(charge, "id", None)
+        return getattr(charge, "id", None), getattr(charge, "guarantee", within_window(held, guarantee))
 
     def record(self, charge: int | None, number: int, release: str) -> None:
         """Record a step that is on the disk, before anybody sees it."""
         if hasattr(self.ledger, "record_step"):
             self.ledger.record_step(charge, self.series, number, release)
+
+    def require_people(self, tonight: Interactions, charge: int | None) -> None:
+        """Refuse records of people whom the ledger knows under another account."""
+        if charge is not None and hasattr(self.ledger, "require_people_of_series"):
+            self.ledger.require_people_of_series(tonight, charge)
 
     def require_known(self, steps: tuple[Step, ...]) -> None:
         """Refuse steps that are not those of the ledger: the state is a copy, or an old one."""
@@ -114,8 +144,14 @@ class Recorder:
             )
 
 
-def require_covered(tonight: Interactions, *, charged: bool) -> None:
-    """Refuse records that were cut by a rule which one person more may change for everybody."""
+def require_covered(tonight: Interactions, window: Window | None, *, charged: bool) -> None:
+    """Refuse records that were cut by a rule which one person more may change for everybody, or of other days."""
+    declared = tonight.window
+    if window is not None and declared is not None and (declared.end <= window.start or window.end <= declared.start):
+        raise UsageError(
+            f"these records are about {declared}; the series is about {window}.",
+            remedy="Open a new series for other days: this one was charged for its own.",
+        )
     unit = Unit("user")
     require_covered_as_read(tonight, unit)
     if charged and not unit.covers(tonight.lineage):

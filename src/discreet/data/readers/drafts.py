@@ -12,7 +12,7 @@ import polars as pl
 
 from discreet.data.dataset import SEVERAL_RECORDS, Duplicates
 from discreet.data.domains import as_domain, read_text
-from discreet.data.fingerprints import AS_READ, marks_of
+from discreet.data.fingerprints import cut_by_record
 from discreet.data.frames import as_frame, times_within
 from discreet.data.id_forms import IdKind, coded
 from discreet.data.ids import IdMap
@@ -127,7 +127,7 @@ class InteractionsDraft:
 
     def _require_cut_by_record(self) -> None:
         """Refuse a window on a part in which a record may be missing because of one outside of the window."""
-        if set(marks_of(self.lineage)) - {"#", "-"} or any(entry.startswith(AS_READ) for entry in self.lineage):
+        if not cut_by_record(self.lineage):
             raise DataError(
                 "these records were cut by a rule about all records of a user, so that records outside of a window may "
                 "have decided about those inside of it.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
@@ -85,17 +85,26 @@ def account_of(connection: Connection, data: Dataset | str) -> Account | None:
     return found[0] if found else None
 
 
-def without_account(data: Dataset | str, where: str) -> BudgetError:
-    """The error for data whose people have no account."""
-    return BudgetError(
-        f"{name_of(data)} has no account in {where}.",
-        remedy=Remedy(
-            'Open one with ledger.open(data, population="customers", epsilon=…, delta=…); if its people have an '
-            "account already, ledger.attach(data, population).",
-            cli="Open one with discreet ledger open DATA --epsilon … --delta … --ledger …; if its people have an "
-            "account already, discreet ledger attach DATA POPULATION --ledger ….",
-        ),
+def without_account(data: Dataset | str, where: str, accounts: Sequence[Account] = ()) -> BudgetError:
+    """The error for data whose people have no account.
+
+    Parameters
+    ----------
+    accounts
+        Those that the ledger has: the people may be known under another file.
+    """
+    opening = Remedy(
+        'Open one with ledger.open(data, population="customers", epsilon=…, delta=…).',
+        cli="Open one with discreet ledger open DATA --population customers --epsilon … --delta … --ledger ….",
     )
+    known = ", ".join(account.name for account in accounts)
+    attaching = Remedy(
+        f"If these are the people of one of its accounts ({known}), charge ledger.about(population): that attaches the "
+        "data. If they are other people, ledger.open(data, population=…, epsilon=…).",
+        cli=f"If these are the people of one of its accounts ({known}), give --population NAME: that attaches the "
+        "data. If they are other people: discreet ledger open DATA --new-people --population NAME --epsilon ….",
+    )
+    return BudgetError(f"{name_of(data)} has no account in {where}.", remedy=attaching if accounts else opening)
 
 
 def require_covered(connection: Connection, data: Dataset | str, account: Account, guarantee: Guarantee) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from discreet.data.periods import Window
-from discreet.errors import BudgetError, BudgetWarning, LedgerError, Remedy
+from discreet.errors import BudgetWarning, LedgerError, Remedy
 from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger import tables
@@ -30,8 +30,8 @@ from discreet.privacy.ledger.families import (
     name_of_account,
     require_covered,
     whose_data,
-    without_account,
 )
+from discreet.privacy.ledger.populations import Populations
 from discreet.privacy.ledger.requests import Lifetime, Terms, as_json, price_of, said_population
 from discreet.privacy.ledger.retries import KeyedRuns, charged_again, request_of
 from discreet.privacy.ledger.series_steps import SeriesSteps
@@ -43,7 +43,7 @@ from discreet.privacy.units import Unit
 __all__ = ["Ledger"]
 
 
-class Ledger(KeyedRuns, SeriesSteps):
+class Ledger(Populations, KeyedRuns, SeriesSteps):
     """A durable record of what has been lost about each population, in a SQLite file or a PostgreSQL database.
 
     Parameters
@@ -89,6 +89,7 @@ class Ledger(KeyedRuns, SeriesSteps):
         self._store = store_at(place)
         self.who = who or _who()
         self.key: str | None = None
+        self.population: str | None = None
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -150,7 +151,7 @@ class Ledger(KeyedRuns, SeriesSteps):
         self._store.create()
         with self._store.write() as connection:
             self._store.lock(connection, None)
-            if data is not None and (existing := self._find(connection, data)):
+            if data is not None and (existing := account_of(connection, data)):
                 raise LedgerError(
                     f"these data have an account already: {existing}.",
                     remedy="Charge that one: an account is opened once.",
@@ -158,7 +159,7 @@ class Ledger(KeyedRuns, SeriesSteps):
             if named is None and (accounts := tables.all_accounts(connection)):
                 raise whose_data(name_of(data or ""), accounts)
             chosen = named or name_of_account(data or "")
-            if existing := self._find(connection, chosen):
+            if existing := account_of(connection, chosen):
                 raise LedgerError(
                     f"there is an account of that name: {existing}.",
                     remedy=Remedy(
@@ -180,38 +181,6 @@ class Ledger(KeyedRuns, SeriesSteps):
                 time_zone=terms.time_zone,
                 lifetime=terms.lifetime,
             )
-
-    def attach(self, data: Dataset | str, population: Dataset | str) -> Account:
-        """Charge further data about the same people, such as tomorrow's file, to the account of their population.
-
-        Parameters
-        ----------
-        data
-            The dataset, or its fingerprint.
-        population
-            The name of the population, or data that belong to it already.
-        """
-        self._require_ledger(population)
-        with self._store.write() as connection:
-            self._store.lock(connection, None)
-            target, existing = self._require(connection, population), self._find(connection, data)
-            if existing and existing.id != target.id:
-                raise LedgerError(
-                    f"these data have an account of their own: {existing}.",
-                    remedy="What was charged there cannot be moved.",
-                )
-            return tables.add_fingerprints(connection, target.id, family_of(data), self._now())
-
-    def link(self, data: Dataset | str, account: Dataset | str) -> Account:
-        """The same as ``attach``, under the name that version 0.1 had for it."""
-        return self.attach(data, account)
-
-    def datasets(self) -> tuple[Account, ...]:
-        """All accounts, in the order in which they were opened."""
-        if not self._store.is_there():
-            return ()
-        with self._store.read() as connection:
-            return tables.all_accounts(connection)
 
     # Spending
 
@@ -295,7 +264,8 @@ class Ledger(KeyedRuns, SeriesSteps):
                 self._require_room(connection, account, price)
         charged = price if counted else replace(price, loss=guarantee.loss, whole=guarantee.loss)
         with self._store.write() as connection:
-            self._store.lock(connection, None if self.key else account.id)
+            self._store.lock(connection, None if self.key or self.population else account.id)
+            self._attach_charged(connection, account, data)
             earlier, told = self._earlier(connection, request), []
             if earlier is not None and not earlier.may_have_drawn:
                 number = earlier.id
@@ -361,24 +331,6 @@ class Ledger(KeyedRuns, SeriesSteps):
         """Record that the release of a spend is in a file; ``spend.note_saved`` calls this."""
         with self._store.write() as connection:
             tables.note_saved(connection, spend.id, self._now(), place if self.key else None)
-
-    # Finding the account
-
-    def _require_ledger(self, data: Dataset | str) -> None:
-        if not self._store.is_there():
-            raise self._unknown(data)
-
-    def _require(self, connection: Connection, data: Dataset | str) -> Account:
-        account = self._find(connection, data)
-        if account is None:
-            raise self._unknown(data)
-        return account
-
-    def _find(self, connection: Connection, data: Dataset | str) -> Account | None:
-        return account_of(connection, data)
-
-    def _unknown(self, data: Dataset | str) -> BudgetError:
-        return without_account(data, self._store.where)
 
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

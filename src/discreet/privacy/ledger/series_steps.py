@@ -10,9 +10,12 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from discreet.errors import LedgerError, PrivacyError
+from discreet.data.periods import Window
+from discreet.errors import LedgerError, PrivacyError, Remedy
+from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account, Price
+from discreet.privacy.ledger.families import account_of, name_of
 from discreet.privacy.ledger.store import Store
 from discreet.privacy.losses import GaussianLoss
 
@@ -34,17 +37,33 @@ class SeriesSteps:
     @abstractmethod
     def _require(self, connection: Connection, data: Any) -> Account: ...
 
-    def require_account_for_series(self, data: Any) -> None:
-        """Refuse an account per period: its later steps would release records of periods that were not charged."""
-        if not self._store.is_there():
-            return  # the charge itself says so
+    def require_account_for_series(self, data: Any, window: Window | None) -> None:
+        """Refuse an account per period for a series without a window of its own.
+
+        The first records may have a window. Later ones would be of periods that were not charged.
+        """
+        if window is not None or not self._store.is_there():
+            return  # without a ledger the charge itself says so
         with self._store.read() as connection:
             account = self._require(connection, data)
         if account.unit.period is not None:
             raise PrivacyError(
-                f"the account {account.name!r} is kept for {account.unit}, and a series is charged once for all its "
-                "steps, whatever periods they fall into.",
-                remedy="Charge the series to an account without periods.",
+                f"the account {account.name!r} is kept for {account.unit}, and the series has no declared window: a "
+                "series is charged once, for every period that its window meets.",
+                remedy=Remedy(
+                    'Give the series the days that all its steps are about: Series(…, window="2026").',
+                    cli="Give the days that all steps are about: discreet series open … --window 2026.",
+                ),
+            )
+
+    def require_people_of_series(self, data: Any, charge: int) -> None:
+        """Refuse data of another account than the one that the series was charged to."""
+        with self._store.read() as connection:
+            charged, known = tables.entry(connection, charge)[1], account_of(connection, data)
+        if known is not None and known.id != charged:
+            raise LedgerError(
+                f"{name_of(data)} belongs to the account {known.name!r}, and the series was charged to another one.",
+                remedy="Give every step the records of the people that the series was opened for.",
             )
 
     def record_step(self, charge: int, series: str, number: int, release: str) -> None:
@@ -80,7 +99,7 @@ class SeriesSteps:
                 counted=True,
                 mechanism=tables.step_of(series),
                 parameters=json.dumps({"step": number, "charge": charge}),
-                guarantee=replace(entry.guarantee, loss=NOTHING),
+                guarantee=replace(entry.guarantee, loss=NOTHING, per_period=""),
                 reserved_at=self._now(),
                 who=self.who,
             )
@@ -93,6 +112,11 @@ class SeriesSteps:
             return {}
         with self._store.read() as connection:
             return tables.series_steps(connection, series)
+
+    def series_guarantee(self, charge: int) -> Guarantee:
+        """What was promised by the charge of a series, with what it comes to for one period."""
+        with self._store.read() as connection:
+            return tables.entry(connection, charge)[0].guarantee
 
     def series_charge(self, series: str) -> int | None:
         """The number of the entry by which a series was charged; None where it was not."""
