@@ -25,7 +25,7 @@ POINTS = pl.DataFrame(
 
 def test_charts_draw_every_point_that_has_a_value() -> None:
     whole = Chart("errors", "Errors", POINTS, x="k", y="mae", series="method", band="sd").altair().to_dict()
-    assert [layer["mark"]["type"] for layer in whole["layer"]] == ["area", "line", "circle"]
+    assert [layer["mark"]["type"] for layer in whole["layer"]] == ["area", "line", "point"]
     points = whole["data"]["values"]
     assert [(p["k"], p["mae"]) for p in points] == [(5, 0.8), (10, 0.7), (5, 0.9)]
     assert points[0]["_low"] == pytest.approx(0.79)
@@ -34,7 +34,7 @@ def test_charts_draw_every_point_that_has_a_value() -> None:
 
 def test_every_panel_shows_its_own_points() -> None:
     picture = svg(Chart("errors", "Errors", POINTS, x="k", y="mae", series="method", panel="who").altair())
-    assert picture.count('aria-roledescription="circle"') == 3
+    assert picture.count('aria-roledescription="point"') == 3
     data = POINTS.with_columns(pl.Series("k", [1, 2, 3, 4]), pl.Series("who", [2, 2, 1, 1]))
     drawn = Chart("errors", "Errors", data, x="k", y="mae", panel="who").altair().to_dict()
     assert drawn["facet"]["sort"] == ["2", "1"], "panels stand in the order of the table"
@@ -50,7 +50,7 @@ def test_a_logarithmic_axis_leaves_out_what_it_cannot_show() -> None:
 def test_columns_with_signs_of_the_chart_language_are_drawn() -> None:
     data = pl.DataFrame({"P[x.y]": ["a", "b"], "Δ: error": [1.0, 2.0]})
     picture = svg(Chart("odd", "Odd", data, x="P[x.y]", y="Δ: error").altair())
-    assert picture.count('aria-roledescription="circle"') == 2
+    assert picture.count('aria-roledescription="point"') == 2
 
 
 def test_pictures_on_one_page_do_not_share_their_parts() -> None:
@@ -90,10 +90,10 @@ def test_a_page_marks_what_is_bad() -> None:
     page.table(["a", "n"], [("x", 1), ("y", 2)], numbers=["n"], bad=[False, True])
     page.pictures([('<svg id="a"/>', "one"), ('<svg id="a"/>', "two")])
     text = page.html()
-    assert '<p class="verdict bad">Refuted &lt;here&gt;</p>' in text
-    assert '<tr class="bad"><td>y</td><td class="number">2</td></tr>' in text
-    assert 'id="part2-0-a"' in text
-    assert 'id="part2-1-a"' in text
+    assert '<p class="verdict bad"><strong>Refuted &lt;here&gt;</strong></p>' in text
+    assert '<tr class="bad"><td>y</td><td class="number mark">2</td></tr>' in text
+    assert 'id="part1-0-a"' in text
+    assert 'id="part1-1-a"' in text
 
 
 def test_text_tables_are_aligned() -> None:

@@ -225,16 +225,29 @@ def save_risk(
     """Write page, chart and numbers into a folder, whole or not at all."""
     import polars as pl
 
+    from discreet.attacks.risk.answers import RISK_OF
     from discreet.attacks.risk.report import risk_chart
 
     chart = risk_chart(report, best)
-    picture = svg(chart)
+    picture, first = svg(chart), best[0]
     page = Page(f"Risk and utility of {report.model}", f"Measured on {report.setting.get('data', 'the records')}.")
+    page.verdict(
+        f"Recommended: ε = {first.epsilon:g}. {first.utility:.0%} of the utility is left, and "
+        f"{RISK_OF[first.by].format(first.risk)}.",
+        tone="warn" if first.gain <= 0 or report.standing == "refuted" else "good",
+        more=f"A blind guess is right in {report.curve.chance:.0%}.",
+    )
+    page.picture(
+        picture,
+        label=f"Charts of risk against utility and of both over ε for {report.model}; the table below has the numbers.",
+        narrow=svg(risk_chart(report, best, narrow=True)),
+    )
+    names = headings(report)
+    page.heading("Every ε that was tried")
+    page.table([name.strip() for name in names], cells(report), numbers=[name.strip() for name in names])
+    page.heading("What follows")
     for paragraph in said:
         page.text(paragraph)
-    page.picture(picture)
-    names = headings(report)
-    page.table(names, cells(report), numbers=names)
     tables = [curve.to_frame().insert_column(0, pl.lit(curve.attacker).alias("attacker")) for curve in report.curves]
     contents = {
         RECORD: json_text({**report.to_json(), "recommended": [point.to_json() for point in best]}),

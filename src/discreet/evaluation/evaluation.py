@@ -120,14 +120,18 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        return "\n".join([self._heading(), self._table(), *self._remarks()])
+        columns = self.headings()
+        table = text_table(columns, self.cells(), numbers=columns[1:])
+        return "\n".join([self.heading, table, *self.remarks])
 
     def __repr__(self) -> str:
         return f"Evaluation({self.protocol!r} on {self.dataset!r}: {', '.join(self.models)})"
 
     # Printing
 
-    def _heading(self) -> str:
+    @property
+    def heading(self) -> str:
+        """What was measured, and on how much."""
         first = self.runs[self.models[0]]
         asked = "predictions" if "rmse" in self.metrics else "users"
         number = first[0].scores.counts[asked]
@@ -135,25 +139,30 @@ class Evaluation:
         splits = f"{len(first)} splits, mean ± standard deviation" if len(first) > 1 else "one split"
         return f"{self.protocol}{on}: {splits}, {number:,} {asked} each"
 
-    def _table(self) -> str:
-        judged = self.metrics[0]
-        numbers = [*self.metrics, *([f"of {self.reference}"] if self.reference else []), "fit", "ask"]
+    def headings(self) -> list[str]:
+        """The columns of the printed table; all but the first hold numbers."""
+        return ["model", *self.metrics, *([f"of {self.reference}"] if self.reference else []), "fit", "ask"]
+
+    def cells(self) -> list[list[str]]:
+        """The printed table, line by line."""
         lines = []
         for name, done in self.runs.items():
             label = name if done[0].guarantee is not None else f"{name} (not private)"
             line = [label, *(self._cell(metric, name) for metric in self.metrics)]
             if self.reference:
-                line.append("" if name == self.reference else f"{self.share(judged, name):.0%}")
+                line.append("" if name == self.reference else f"{self.share(self.metrics[0], name):.0%}")
             line.append(f"{np.mean([run.fit_seconds for run in done]):.1f} s")
             line.append(f"{np.mean([run.ask_seconds for run in done]):.1f} s")
             lines.append(line)
-        return text_table(["model", *numbers], lines, numbers=numbers)
+        return lines
 
     def _cell(self, metric: str, name: str) -> str:
         spread = self.deviation(metric, name)
         return f"{self.value(metric, name):.4f}" + ("" if np.isnan(spread) else f" ± {spread:.3f}")
 
-    def _remarks(self) -> list[str]:
+    @property
+    def remarks(self) -> list[str]:
+        """What to know when reading the table."""
         lines = []
         if any(metric.startswith("recall@") for metric in self.metrics):
             lines.append("recall@k: hits over min(k, held out).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,15 @@ import polars as pl
 
 from discreet.errors import UsageError
 from discreet.reports.tables import file_name, plain
+from discreet.reports.theme import COLORS, CONFIG, SHAPES
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["COLORS", "Chart", "png", "svg"]
+__all__ = ["BROAD", "COLORS", "NARROW", "Chart", "png", "svg"]
 
-COLORS = ("#2f6f6a", "#c8553d", "#5a6fb0", "#c79a2b", "#8a5a83", "#6b7f3a", "#3c8fb5", "#7a6a5b", "#b0567a", "#4a4a4a")
+BROAD, NARROW = 820, 330
+"""How wide charts are, in pixels: on a page, and on the screen of a phone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Chart:
     >>> points = pl.DataFrame({"k": [5, 10, 5, 10], "mae": [0.8, 0.7, 0.9, 0.8], "method": ["a", "a", "b", "b"]})
     >>> drawn = Chart("errors", "Errors", points, x="k", y="mae", series="method").altair()
     >>> [layer["mark"]["type"] for layer in drawn.to_dict()["layer"]]
-    ['line', 'circle']
+    ['line', 'point']
     """
 
     name: str
@@ -67,8 +70,8 @@ class Chart:
             if column is not None and column not in self.data.columns:
                 raise UsageError(f"the data of the chart {self.name!r} have no column {column!r}.")
 
-    def altair(self) -> alt.LayerChart | alt.FacetChart:
-        """The chart as Altair has it."""
+    def altair(self, *, narrow: bool = False) -> alt.LayerChart | alt.FacetChart:
+        """The chart as Altair has it; ``narrow`` for the screen of a phone, with panels below each other."""
         import altair as alt
 
         # The points belong to the whole: layers with points of their own would show all of them in every panel.
@@ -76,34 +79,54 @@ class Chart:
         words = not self.data[self.x].dtype.is_numeric()
         x = alt.X(f"{_field(self.x)}:{'N' if words else 'Q'}", title=self.x, sort=None, scale=_scale(self.log_x, words))
         y = alt.Y(f"{_field(self.y)}:Q", title=self.y, scale=_scale(self.log_y, False))
-        shared: dict[str, Any] = {"x": x} if self.series is None else {"x": x, "color": self._color()}
+        shared: dict[str, Any] = {"x": x} if self.series is None else {"x": x, "color": self._color(narrow)}
+        shape: dict[str, Any] = {} if self.series is None else {"shape": self._shape(narrow)}
         mark: dict[str, Any] = {"color": COLORS[0]} if self.series is None else {}
         layers = [
             base.mark_line(strokeWidth=2, **mark).encode(y=y, **shared),
-            base.mark_circle(size=32, opacity=1, **mark).encode(y=y, **shared),
+            base.mark_point(size=44, opacity=1, filled=True, **mark).encode(y=y, **shared, **shape),
         ]
         if self.band is not None:
             area = base.mark_area(opacity=0.15, **mark)
             layers.insert(0, area.encode(y=alt.Y("_low:Q", title=self.y, scale=y["scale"]), y2="_high:Q", **shared))
-        drawn = alt.layer(*layers, data=points)
+        drawn, title = alt.layer(*layers, data=points), textwrap.wrap(self.title, 44 if narrow else 110)
         if self.panel is None:
-            return drawn.properties(width=700, height=320, title=self.title).configure_view(strokeWidth=0)
+            fit = alt.AutoSizeParams(type="fit", contains="padding")
+            size: dict[str, Any] = {"width": NARROW, "height": 300} if narrow else {"width": BROAD, "height": 400}
+            return drawn.properties(**size, autosize=fit, title=title)
         panels = alt.Facet(f"{_field(self.panel)}:N", title=None, sort=self._names(self.panel))
-        beside = drawn.properties(width=340, height=240).facet(facet=panels, columns=2, title=self.title)
-        return beside.configure_view(strokeWidth=0)
+        size = {"width": NARROW - 70, "height": 190} if narrow else {"width": (BROAD - 110) // 2, "height": 240}
+        return drawn.properties(**size).facet(facet=panels, columns=1 if narrow else 2, title=title)
 
     def _names(self, column: str) -> list[str]:
         """The values of a column, in the order of the table."""
         return self.data[column].unique(maintain_order=True).cast(pl.String).to_list()
 
-    def _color(self) -> alt.Color:
+    def _legend(self, narrow: bool) -> alt.Legend:
+        import altair as alt
+
+        assert self.series is not None
+        longest = max(map(len, self._names(self.series)), default=1)
+        columns = max(1, (NARROW if narrow else BROAD - 80) // (8 * longest + 30))
+        return alt.Legend(orient="bottom", columns=columns, title=None, labelLimit=290, symbolOpacity=1)
+
+    def _color(self, narrow: bool) -> alt.Color:
         import altair as alt
 
         assert self.series is not None
         names = self._names(self.series)
         colors = [COLORS[place % len(COLORS)] for place in range(len(names))]
-        legend = alt.Legend(orient="bottom", columns=4, title=None, labelLimit=260, symbolOpacity=1)
-        return alt.Color(f"{_field(self.series)}:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
+        scale = alt.Scale(domain=names, range=colors)
+        return alt.Color(f"{_field(self.series)}:N", scale=scale, legend=self._legend(narrow))
+
+    def _shape(self, narrow: bool) -> alt.Shape:
+        import altair as alt
+
+        assert self.series is not None
+        names = self._names(self.series)
+        shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+        scale = alt.Scale(domain=names, range=shapes)
+        return alt.Shape(f"{_field(self.series)}:N", scale=scale, legend=self._legend(narrow))
 
     def _points(self) -> list[dict[str, Any]]:
         """The points that are drawn; those that a logarithmic axis cannot show are left out."""
@@ -150,11 +173,20 @@ def svg(chart: Any) -> str:
     """An Altair chart as an SVG picture."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(chart.to_json())
+    return vl_convert.vegalite_to_svg(_themed(chart))
 
 
 def png(chart: Any, *, scale: float = 2) -> bytes:
     """An Altair chart as a PNG picture."""
     import vl_convert
 
-    return vl_convert.vegalite_to_png(chart.to_json(), scale=scale)
+    return vl_convert.vegalite_to_png(_themed(chart), scale=scale)
+
+
+def _themed(chart: Any) -> dict[str, Any]:
+    """A chart with the fonts and colors of the house, where it has none of its own."""
+    drawn = chart.to_dict()
+    own = drawn.get("config", {})
+    # Altair sets the size of a view for charts that have none.
+    own = {name: value for name, value in own.items() if name != "view"}
+    return {**drawn, "config": {**CONFIG, **own}}

@@ -11,6 +11,7 @@ import polars as pl
 
 from discreet.errors import UsageError
 from discreet.reports import Chart, Page, ReportFolder, file_name, json_text, numeric, plain, readable, svg, words
+from discreet.reports.page import Tone
 from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_JUDGED, ROUNDING, kind_of
 
 __all__ = ["NOT_RUN", "REPORT", "VERDICTS", "Progress", "StudyReport"]
@@ -117,7 +118,7 @@ class StudyReport:
 
     def html(self) -> str:
         """One page with everything on it, and nothing loaded from elsewhere."""
-        return self._page({chart.name: svg(chart.altair()) for chart in self.charts}).html()
+        return self._page(self._pictures()).html()
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the report into a folder: a page, a JSON document, tables as CSV, charts as SVG.
@@ -125,29 +126,60 @@ class StudyReport:
         It is made aside and renamed, so that it is there whole or not at all. What is there already is replaced only if
         it is a report, and only if ``overwrite``.
         """
-        pictures = {chart.name: svg(chart.altair()) for chart in self.charts}
+        pictures = self._pictures()
         contents = {"report.html": self._page(pictures).html(), "report.json": json_text(self.to_dict())}
         contents |= {f"tables/{file_name(heading)}.csv": table.write_csv() for heading, table in self.tables.items()}
         contents |= {f"charts/{name}.svg": picture for name, picture in pictures.items()}
         return REPORT.save(folder, contents, overwrite=overwrite)
 
+    def _pictures(self) -> dict[str, str]:
+        return {chart.name: svg(chart.altair()) for chart in self.charts}
+
     def _page(self, pictures: Mapping[str, str]) -> Page:
-        page = Page(f"Quick run (--quick): {self.title}" if self.quick else self.title, self.source)
-        page.verdict(self.headline, bad=self.quick)
-        page.text(self.summary)
+        page = Page(self.title, self.source)
+        holds, counted = self._counted()
+        page.verdict(counted, tone="warn" if self.quick else holds, more=self.headline)
+        if self.charts:
+            page.heading("Charts")
+        for chart in self.charts:
+            narrow = svg(chart.altair(narrow=True))
+            page.picture(pictures[chart.name], label=f"Chart: {chart.title}", narrow=narrow)
         for heading, table in self.tables.items():
-            if heading not in (VERDICTS, NOT_RUN) and pictures:
-                page.heading("Charts")
-                for picture in pictures.values():
-                    page.picture(picture)
-                pictures = {}
             page.heading(heading)
-            failed = [verdict == DOES_NOT_HOLD for verdict in table["verdict"]] if heading == VERDICTS else ()
-            page.table(table.columns, readable(table), numbers=numeric(table), bad=failed)
+            if heading == VERDICTS:
+                _add_verdicts(page, table)
+                page.text(self.summary)
+            else:
+                page.table(table.columns, readable(table), numbers=numeric(table))
         if self.notes:
             page.heading("Notes")
         for note in self.notes:
             page.text(note)
         page.heading("Setting")
-        page.table(["", "value"], [(name, words(value)) for name, value in self.setting.items()])
+        page.facts((name, words(value)) for name, value in self.setting.items())
         return page
+
+    def _counted(self) -> tuple[Tone, str]:
+        """How many verdicts there are of each kind, in one line, and how that is marked."""
+        if self.verdicts is None:
+            return "", self.summary
+        kinds = [kind_of(verdict) for verdict in self.verdicts["verdict"]]
+        told = [f"{kinds.count(name)} {words}" for name, words in _COUNTED.items() if name in kinds]
+        claims = self.verdicts["claim"].n_unique()
+        return ("warn" if DOES_NOT_HOLD in kinds else "good"), f"{claims:,} claims, case by case: {', '.join(told)}."
+
+
+def _add_verdicts(page: Page, verdicts: pl.DataFrame) -> None:
+    """Each claim with its cases: the verdict in a row, and below it what was measured and published."""
+    below, above = ("condition", "measured", "published"), ("claim", "where")
+    shown = verdicts.drop(*below, *above, strict=False)
+    rows = verdicts.to_dicts()
+    page.table(
+        shown.columns,
+        readable(shown),
+        numbers=numeric(shown),
+        bad=[row["verdict"] == DOES_NOT_HOLD for row in rows],
+        mark="verdict",
+        details=[". ".join(f"{name}: {row[name]}" for name in below if row.get(name)) for row in rows],
+        groups=[row["claim"] + (f" ({row['where']})" if row.get("where") else "") for row in rows],
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.attacks.engine.claims import Claim, claim_about
-from discreet.attacks.engine.report import allowed
+from discreet.attacks.engine.page import allowed
 from discreet.attacks.engine.verdicts import Proved, Score, runs_needed
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure, rho_for

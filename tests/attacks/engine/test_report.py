@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.attacks import audit
-from discreet.attacks.engine.report import roc_picture
+from discreet.attacks.engine.page import roc_picture
 from discreet.errors import ReleaseError
 from discreet.neighbors import PrivateItemKNN
 

@@ -15,7 +15,7 @@ from discreet.attacks.games.game import Features
 from discreet.common.arrays import Floats, Matrix
 from discreet.privacy.units import Unit
 
-__all__ = ["Proved", "Score", "Verdict", "evaluate_runs", "proved_by", "runs_needed"]
+__all__ = ["Proved", "Score", "Verdict", "evaluate_runs", "line", "proved_by", "runs_needed", "weight"]
 
 Verdict = Literal["refuted", "consistent", "inconclusive", "no claim"]
 
@@ -174,3 +174,29 @@ def runs_needed(claim: Claim, confidence: float) -> int | None:
 
     half = bisect_left(halves, True, key=shows)
     return None if half == len(halves) else 2 * halves[half]
+
+
+def weight(score: Score) -> tuple[int, float]:
+    """Refuted before consistent before inconclusive before nothing claimed, and within each the more the higher."""
+    order = {"no claim": 0, "inconclusive": 1, "consistent": 2, "refuted": 3}[score.verdict]
+    claim = score.claim
+    if claim is None:
+        return order, score.proved.epsilon
+    return order, max(score.proved.of(claim.measure) / claim.value if claim.value else 0.0, 0.0)
+
+
+def line(score: Score) -> list[str]:
+    """The line of a score in the table of its audit."""
+    claim = score.claim
+    measure = "ε" if claim is None else claim.measure
+    return [
+        score.game,
+        score.view,
+        f"{score.runs_present:,}",
+        f"{score.hits / max(1, score.runs_present):.3f}",
+        f"{score.false_alarms / max(1, score.runs_absent):.3f}",
+        f"{measure} {score.proved.of(measure):.3f}",
+        f"{score.ceiling.of(measure):.2f}",
+        "–" if claim is None else f"{measure} {claim.value:.3g}",
+        "REFUTED" if score.verdict == "refuted" else score.verdict,
+    ]

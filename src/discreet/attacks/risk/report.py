@@ -21,7 +21,8 @@ from discreet.common.arguments import require_share, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
-from discreet.reports import COLORS
+from discreet.reports import BROAD, COLORS, NARROW
+from discreet.reports.theme import LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -174,8 +175,12 @@ def _epsilons(given: Iterable[float]) -> tuple[float, ...]:
 # The chart
 
 
-def risk_chart(report: RiskReport, points: tuple[OperatingPoint, ...] = ()) -> alt.HConcatChart:
+def risk_chart(
+    report: RiskReport, points: tuple[OperatingPoint, ...] = (), *, narrow: bool = False
+) -> alt.HConcatChart | alt.VConcatChart:
     """Two panels: the risk-utility curve with the best points (the paper's Figure 2), and both over epsilon with bands.
+
+    They stand side by side, or, ``narrow``, below each other for the width of a phone.
 
     Examples
     --------
@@ -201,23 +206,24 @@ def risk_chart(report: RiskReport, points: tuple[OperatingPoint, ...] = ()) -> a
         {"series": UTILITY, "epsilon": p.epsilon, "risk": p.utility, "low": p.utility_low, "high": p.utility_high}
         for p in report.curve.points
     ]
-    y = alt.Y("risk:Q", title="risk: right guesses", scale=alt.Scale(domain=[0, 1]))
-    x = alt.X("utility:Q", title=UTILITY, scale=alt.Scale(domain=[0, 1]))
+    y = alt.Y("risk:Q", title="risk: right guesses", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    x = alt.X("utility:Q", title=UTILITY, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
     trade = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=_color(rows), order="epsilon:Q")
     left = alt.layer(trade.mark_line(strokeWidth=2), trade.mark_circle(size=28, opacity=1), *_best(points))
     over = alt.Chart(alt.Data(values=[*rows, *kept])).encode(
         x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log")),
-        y=alt.Y("risk:Q", title="share", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("risk:Q", title="share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
         color=_color([*kept, *rows]),
     )
     band = over.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="share"), y2="high:Q")
     right = alt.layer(band, over.mark_line(strokeWidth=2), over.mark_circle(size=28, opacity=1))
+    width = NARROW - 65 if narrow else (BROAD - 150) // 2
     panels = [
-        panel.properties(width=330, height=300, title=title)
+        panel.properties(width=width, height=260 if narrow else 300, title=title)
         for panel, title in ((left, "Risk against utility"), (right, "Over ε, with bands"))
     ]
-    both = alt.hconcat(*panels, title=f"Risk and utility of {report.model}").resolve_scale(color="independent")
-    return both.configure_view(strokeWidth=0)
+    both = (alt.vconcat if narrow else alt.hconcat)(*panels)
+    return both.resolve_scale(color="independent")
 
 
 def _best(points: tuple[OperatingPoint, ...]) -> list[Any]:
@@ -227,7 +233,7 @@ def _best(points: tuple[OperatingPoint, ...]) -> list[Any]:
     rows = [{"utility": best.utility, "risk": best.risk, "label": f"ε = {best.epsilon:g}"} for best in points]
     base = alt.Chart(alt.Data(values=rows)).encode(x="utility:Q", y="risk:Q")
     label = base.mark_text(align="left", dx=9, dy=-9, fontWeight="bold").encode(text="label:N")
-    return [base.mark_point(shape="diamond", size=130, filled=True, color="#1d2430"), label] if rows else []
+    return [base.mark_point(shape="diamond", size=130, filled=True, color=LIGHT["ink"]), label] if rows else []
 
 
 def _color(rows: list[dict[str, Any]]) -> alt.Color:
@@ -238,5 +244,5 @@ def _color(rows: list[dict[str, Any]]) -> alt.Color:
     fixed = {UTILITY: COLORS[0], LIMIT: COLORS[3]}
     free = iter([COLORS[1], COLORS[2], COLORS[4]])
     colors = [fixed[name] if name in fixed else next(free) for name in names]
-    legend = alt.Legend(orient="bottom", columns=1, title=None, labelLimit=330, symbolOpacity=1)
+    legend = alt.Legend(orient="bottom", columns=1, title=None, labelLimit=300, symbolOpacity=1)
     return alt.Color("series:N", scale=alt.Scale(domain=names, range=colors), legend=legend)

@@ -1,0 +1,97 @@
+"""A real browser for tests of pages: Chromium, driven by Playwright, and the accessibility checks of axe.
+
+Use the fixture ``browser`` (in ``tests/conftest.py``; one process of Chromium for the tests of a process) and
+``require_good(browser, page)``. Where there is no browser the tests are skipped, with the reason; ``make test``
+installs one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+__all__ = ["SIZES", "THEMES", "chromium", "opened", "problems", "require_good"]
+
+SIZES = {"desk": (1280, 900), "phone": (390, 844)}
+THEMES = ("light", "dark")
+
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+
+
+def chromium() -> str | None:
+    """The path of Chromium: ``CHROMIUM``, or what the system has."""
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """One browser; skips the test where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed: make test")
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium was found: apt-get install chromium, or set CHROMIUM to its path")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@contextmanager
+def opened(browser: Browser, page: str | Path, size: str, theme: str) -> Iterator[Page]:
+    """A page in the browser: a file, an address (http://…) or HTML. Whatever it asks of other hosts is an error."""
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light"
+    )
+    try:
+        shown = context.new_page()
+        if isinstance(page, Path):
+            shown.goto(page.resolve().as_uri())
+        elif page.startswith(("http://", "https://")):
+            shown.goto(page)
+        else:
+            shown.set_content(page)
+        yield shown
+    finally:
+        context.close()
+
+
+def problems(shown: Page) -> list[str]:
+    """What is wrong with a page that is open: what axe finds, and whether the page scrolls sideways."""
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    shown.evaluate(AXE_SCRIPT)
+    # Not part of WCAG 2.1 AA: the rules of the experimental and AAA sets.
+    answer: dict[str, Any] = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    found = [
+        f"{rule['id']} ({rule['impact']}): {rule['help']}: {node['html'][:160]}"
+        for rule in answer["violations"]
+        for node in rule["nodes"][:3]
+    ]
+    wide, seen = shown.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    return [*found, *([f"the page is {wide} pixels wide, the screen {seen}"] if wide > seen else [])]
+
+
+def require_good(
+    browser: Browser, page: str | Path, *, sizes: Sequence[str] = tuple(SIZES), themes: Sequence[str] = THEMES
+) -> None:
+    """Fail where a page has a problem, at any of these sizes and in any of these themes."""
+    found = []
+    for size in sizes:
+        for theme in themes:
+            with opened(browser, page, size, theme) as shown:
+                found += [f"{size}, {theme}: {problem}" for problem in problems(shown)]
+    assert not found, "\n".join(found)
