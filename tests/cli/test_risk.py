@@ -121,12 +121,13 @@ def test_only_a_report_is_replaced(tmp_path: Path) -> None:
     model = PublishedSlopeOne(1, least_ratings=5, minimum_overlap=2)
     report = risk_report(model, films, epsilons=[1, 10], more_epsilons=[3], length=5)
     assert [point.epsilon for point in report.curve.points] == [1, 3, 10]
-    save_risk(report, (), ["first"], tmp_path / "kept", overwrite=False)
+    best = (report.curve.operating_point(value_of_utility=1, cost_of_risk=1),)
+    save_risk(report, best, ["first"], tmp_path / "kept", overwrite=False)
     with pytest.raises(ReleaseError, match="there already"):
-        save_risk(report, (), ["second"], tmp_path / "kept", overwrite=False)
-    save_risk(report, (), ["second"], tmp_path / "kept", overwrite=True)
+        save_risk(report, best, ["second"], tmp_path / "kept", overwrite=False)
+    save_risk(report, best, ["second"], tmp_path / "kept", overwrite=True)
     assert "second" in (tmp_path / "kept" / "risk.html").read_text()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "diary.txt").touch()
     with pytest.raises(ReleaseError, match="risk report"):
-        save_risk(report, (), ["third"], tmp_path / "mine", overwrite=True)
+        save_risk(report, best, ["third"], tmp_path / "mine", overwrite=True)

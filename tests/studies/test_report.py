@@ -104,7 +104,7 @@ def test_verdicts_are_counted_and_those_that_fail_are_marked(report: StudyReport
     assert told.summary.startswith(f"{counted} Numbers that differ by less than 1e-09")
     page = told.html()
     assert page.count('<tr class="bad">') == 1
-    assert page.index("Verdicts") < page.index("<svg") < page.index("MAE, all k")
+    assert page.index("1 hold, 1 do not hold") < page.index("<svg") < page.index("Verdicts") < page.index("MAE, all k")
 
 
 def test_names_that_would_hide_each_other_are_refused(report: StudyReport) -> None:

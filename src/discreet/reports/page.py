@@ -148,7 +148,7 @@ class Page:
             at = list(columns).index(column)
             for row, place in zip(told, places, strict=True):
                 row[at] = f'<a href="{escape(quote(place))}">{row[at]}</a>' if place else row[at]
-        marked = columns[-1] if mark is None and columns else mark
+        marked = (columns[-1] if mark is None else mark) if any(bad) else None
         kinds = [_kind(name, [str(row[at]) for row in rows], name in numbers) for at, name in enumerate(columns)]
         kinds = [f"{kind} mark".strip() if name == marked else kind for name, kind in zip(columns, kinds, strict=True)]
         classes = [f' class="{kind}"' if kind else "" for kind in kinds]
@@ -252,5 +252,5 @@ def _embedded(svg: str, label: str, part: str) -> str:
     """A picture as part of a page: with its own names for its parts, and one text for those who do not see it."""
     # Pictures name their parts from 0; two of them in one page would clip each other.
     own = re.sub(r'(\bid="|url\(#)', rf"\g<1>{part}-", svg)
-    own = re.sub(r'\s(role|aria-[a-z]+)="[^"]*"', "", own)
+    own = re.sub(r'\s(role|aria-[a-z]+|xmlns(:[a-z]+)?)="[^"]*"', "", own)
     return own.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)

@@ -368,7 +368,7 @@ class Series:
             if release is not None:
                 steps[-1].arrays = described
         if release is not None:
-            recorder.record(self._charge, number, release.id)
+            recorder.record(self._charge, steps[-1])
         if self._folder is not None:
             self._folder.finish()
         self._state = state
@@ -389,7 +389,7 @@ class Series:
             return False
         state = State.of(*draft)
         if state.steps and state.steps[-1].number == state.last:
-            recorder.record(self._charge, state.last, state.steps[-1].release)
+            recorder.record(self._charge, state.steps[-1])
         self._folder.finish()
         self._load(self._folder.state())
         return True

@@ -120,10 +120,10 @@ class Recorder:
             charge.note_saved()  # type: ignore[attr-defined]
         return getattr(charge, "id", None), getattr(charge, "guarantee", within_window(held, guarantee))
 
-    def record(self, charge: int | None, number: int, release: str) -> None:
+    def record(self, charge: int | None, step: Step) -> None:
         """Record a step that is on the disk, before anybody sees it."""
         if hasattr(self.ledger, "record_step"):
-            self.ledger.record_step(charge, self.series, number, release)
+            self.ledger.record_step(charge, self.series, step.number, step.release, missed=step.missed)
 
     def require_people(self, tonight: Interactions, charge: int | None) -> None:
         """Refuse records of people whom the ledger knows under another account."""

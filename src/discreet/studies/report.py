@@ -155,8 +155,9 @@ class StudyReport:
             page.heading("Notes")
         for note in self.notes:
             page.text(note)
-        page.heading("Setting")
-        page.facts((name, words(value)) for name, value in self.setting.items())
+        if self.setting:
+            page.heading("Setting")
+            page.facts((name, words(value)) for name, value in self.setting.items())
         return page
 
     def _counted(self) -> tuple[Tone, str]:

@@ -205,7 +205,7 @@ class _Watch:
     def series_steps(self, series: str) -> dict[int, str]:
         return dict(self.steps)
 
-    def record_step(self, charge: int | None, series: str, number: int, release: str) -> None:
+    def record_step(self, charge: int | None, series: str, number: int, release: str, *, missed: bool) -> None:
         self.events.append(f"step {number}")
         self.steps[number] = release
 

@@ -1,11 +1,11 @@
 """The hash chain over a ledger: one step for each thing that was ever written, so that a change or a loss shows.
 
-A *step* stands for an account that was opened, a fingerprint that was linked, or a charge that was reserved, settled or
-saved. What version 3 added to a row (the terms of an account per period; the periods and the key of a charge; when
-drawing began; where a release was saved) has steps of its own, so that chains of version 2 stay as they are. The steps
-are numbered 1, 2, 3, … The head after step n is SHA-256 over the head after step n - 1, the number, the kind and key of
-the step, and the hash of the columns that the step wrote. A *position* is a number of steps and the head after the
-last of them.
+A *step* stands for an account that was opened, a fingerprint that was linked, a charge that was reserved, settled or
+saved, or an audit that was kept. What version 3 added to a row (the terms of an account per period; the periods and the
+key of a charge; when drawing began; where a release was saved) has steps of its own, so that chains of version 2 stay
+as they are. The steps are numbered 1, 2, 3, … The head after step n is SHA-256 over the head after step n - 1, the
+number, the kind and key of the step, and the hash of the columns that the step wrote. A *position* is a number of steps
+and the head after the last of them.
 
 Invariants
 ----------
@@ -32,6 +32,7 @@ from sqlalchemy.engine import Connection
 from discreet.errors import LedgerError
 from discreet.privacy.ledger.schema import (
     ACCOUNTS,
+    AUDITS,
     CHAIN,
     FINGERPRINTS,
     HEAD,
@@ -128,6 +129,7 @@ _KINDS = {
     ),
     "key": _Kind(SPENDS, "id", ("id", "key", "request"), _any(SPENDS.c.key, SPENDS.c.request), since=3),
     "drawing": _Kind(SPENDS, "id", ("id", "drawing_at"), SPENDS.c.drawing_at.is_not(None), since=3),
+    "audit": _Kind(AUDITS, "id", tuple(AUDITS.columns.keys()), sql.true(), since=4),
     "place": _Kind(SPENDS, "id", ("id", "saved_in"), SPENDS.c.saved_in.is_not(None), since=3),
 }
 
@@ -216,7 +218,7 @@ def migrate(connection: Connection, version: int) -> None:
     """Bring the tables of an older version to today's. The caller holds all locks.
 
     Version 2 has the chain, its head, and whether a release was saved. Version 3 has periods, lifetimes and keys; the
-    chain stays as it was.
+    chain stays as it was. Version 4 has audits.
     """
     if version < 2:
         connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} ADD COLUMN saved_at TEXT")
@@ -224,12 +226,14 @@ def migrate(connection: Connection, version: int) -> None:
         TABLES.create_all(connection, tables=[CHAIN, HEAD], checkfirst=False)
         connection.execute(_BEGUN)
         _add(connection, _written(connection, 2))
-    for table, columns in _ADDED.items():
-        for column in columns:
-            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column} TEXT")
-    for index in SPENDS.indexes:
-        if SPENDS.c.key in index.columns.values():
-            index.create(connection)
+    if version < 3:
+        for table, columns in _ADDED.items():
+            for column in columns:
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column} TEXT")
+        for index in SPENDS.indexes:
+            if SPENDS.c.key in index.columns.values():
+                index.create(connection)
+    TABLES.create_all(connection, tables=[AUDITS], checkfirst=False)
     connection.execute(LEDGER.update().values(version=VERSION))
 
 
@@ -281,6 +285,8 @@ def _next(before: Position, step: Step, digest: bytes) -> Position:
 def _named(step: Step) -> str:
     if step.kind in ("account", "terms"):
         return f"account {step.key}"
+    if step.kind == "audit":
+        return f"audit {step.key}"
     return "the link of a dataset to its account" if step.kind == "fingerprint" else f"entry {step.key} ({step.kind})"
 
 

@@ -20,6 +20,7 @@ from discreet.privacy.charging import require_allowed
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account, Price
+from discreet.privacy.ledger.audits import KeptAudits
 from discreet.privacy.ledger.balances import Balance, Estimate, refused, warnings_of
 from discreet.privacy.ledger.copies import backup
 from discreet.privacy.ledger.families import (
@@ -43,7 +44,7 @@ from discreet.privacy.units import Unit
 __all__ = ["Ledger"]
 
 
-class Ledger(Populations, KeyedRuns, SeriesSteps):
+class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
     """A durable record of what has been lost about each population, in a SQLite file or a PostgreSQL database.
 
     Parameters

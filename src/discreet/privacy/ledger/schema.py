@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlalchemy as sql
 
-__all__ = ["ACCOUNTS", "CHAIN", "FINGERPRINTS", "HEAD", "LEDGER", "SPENDS", "TABLES", "UNKNOWN", "VERSION"]
+__all__ = ["ACCOUNTS", "AUDITS", "CHAIN", "FINGERPRINTS", "HEAD", "LEDGER", "SPENDS", "TABLES", "UNKNOWN", "VERSION"]
 
-VERSION = 3
+VERSION = 4
 """Version of the tables. A ledger of an older version is migrated; one of a newer version is left alone."""
 
 UNKNOWN = "unknown"
@@ -71,6 +71,23 @@ SPENDS = sql.Table(
     sql.Column("saved_in", sql.Text),
     # Checking a limit reads this index and no row.
     sql.Index("discreet_spends_sums", "account", "counted", "state", "loss"),
+    sqlite_autoincrement=True,
+)
+# Since version 4: audits that were kept.
+AUDITS = sql.Table(
+    "discreet_audits",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("account", sql.ForeignKey(ACCOUNTS.c.id), nullable=False, index=True),
+    sql.Column("model", sql.Text, nullable=False),
+    sql.Column("settings", sql.Text, nullable=False),
+    sql.Column("claim", sql.Text),
+    sql.Column("outcome", sql.Text, nullable=False),
+    sql.Column("verdict", sql.Text, nullable=False),
+    sql.Column("digest", sql.Text, nullable=False),
+    sql.Column("saved_in", sql.Text),
+    sql.Column("at", sql.Text, nullable=False),
+    sql.Column("who", sql.Text, nullable=False),
     sqlite_autoincrement=True,
 )
 CHAIN = sql.Table(

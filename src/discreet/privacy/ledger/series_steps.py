@@ -66,7 +66,7 @@ class SeriesSteps:
                 remedy="Give every step the records of the people that the series was opened for.",
             )
 
-    def record_step(self, charge: int, series: str, number: int, release: str) -> None:
+    def record_step(self, charge: int, series: str, number: int, release: str, *, missed: bool = False) -> None:
         """Record that a series releases a step; it costs nothing beyond the charge of the whole series.
 
         To be called when the step is on the disk and before anybody sees it. Whoever comes second with another release
@@ -78,6 +78,8 @@ class SeriesSteps:
             The number of the entry by which the whole series was charged.
         series, number, release
             The id of the series, the number of the step, and the id of its release.
+        missed
+            Whether the step was left out when its time came, and made up for with nobody entering.
         """
         with self._store.write() as connection:
             entry, account = tables.entry(connection, charge)
@@ -98,7 +100,7 @@ class SeriesSteps:
                 price=Price(NOTHING, NOTHING),
                 counted=True,
                 mechanism=tables.step_of(series),
-                parameters=json.dumps({"step": number, "charge": charge}),
+                parameters=json.dumps({"step": number, "charge": charge, **({"missed": True} if missed else {})}),
                 guarantee=replace(entry.guarantee, loss=NOTHING, per_period=""),
                 reserved_at=self._now(),
                 who=self.who,
