@@ -37,11 +37,18 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.test: $(VENV)/.run
 	@echo "setting up the tests"
 	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service]' --group test --group lint
+	@$(INSTALL_BROWSER)
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run
 	@$(PIP) install -c constraints.txt --group docs
 	@touch $@
+
+# Pages are tested in a real browser. Where none can be installed, those tests are skipped and say so.
+INSTALL_BROWSER = command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ -n "$$CHROMIUM" ] || { \
+  echo "installing chromium, for the tests of pages"; SUDO=$$([ $$(id -u) = 0 ] || echo "sudo -n"); \
+  { $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
+  || echo "chromium could not be installed: tests of pages in a browser are skipped"; }
 
 setup: $(VENV)/.run
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Tests run side by side, one process for each core: threads of libraries would only wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -16,8 +17,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.browser import running_browser
 
 from discreet.privacy import entropy
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Ledgers and releases wait for the disk after every write. What the tests write goes to memory where there is some.
 MEMORY = Path("/dev/shm")
@@ -42,3 +47,10 @@ def fixed_bits(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     fix(20240607)
     return fix
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, started once; tests that use it are skipped where there is none (``tests/browser.py``)."""
+    with running_browser() as started:
+        yield started

@@ -21,7 +21,7 @@ LARGE: set[str] = set()
 """Files that are larger. Remove what is no longer; nothing may be added."""
 
 MOST_TOP_LEVEL_NAMES = 32
-MOST_PACKAGE_NAMES = 200
+MOST_PACKAGE_NAMES = 206
 """In the ``__all__`` of all packages together."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}

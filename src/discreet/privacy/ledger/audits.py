@@ -123,8 +123,10 @@ class KeptAudits:
                 at=self._now(),
                 who=self.who,
             )
-            (number,) = connection.execute(row).inserted_primary_key or (None,)
-            chain.append(connection, "audit", int(number))
+            key = connection.execute(row).inserted_primary_key
+            assert key is not None
+            number = int(key[0])
+            chain.append(connection, "audit", number)
             return _audits(connection, AUDITS.c.id == number)[0]
 
     def audits(self, data: Dataset | str) -> tuple[KeptAudit, ...]:
