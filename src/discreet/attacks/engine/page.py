@@ -15,6 +15,7 @@ from discreet.errors import PrivacyError
 from discreet.privacy.losses import GaussianLoss
 from discreet.privacy.numbers import as_fraction
 from discreet.reports import BROAD, COLORS, NARROW, Page
+from discreet.reports.page import Tone
 from discreet.reports.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def page_of(report: AuditReport) -> Page:
     seconds = sum(score.seconds for score in report.scores)
     lead = f"{len(report.scores)} attacks, on small datasets and on {data}, in {seconds:,.0f} seconds."
     made = Page(f"Audit of {report.model}", lead)
-    tones = {"refuted": "bad", "consistent": "good", "inconclusive": "warn"}
+    tones: dict[str, Tone] = {"refuted": "bad", "consistent": "good", "inconclusive": "warn"}
     made.verdict(report.headline, tone=tones.get(report.worst.verdict, "warn"), more=f"{report.verdict}.")
     played = sorted(report.scores, key=weight, reverse=True)
     made.chart(
@@ -120,8 +121,8 @@ def overview(scores: Sequence[Score], *, narrow: bool = False) -> Any:
     colors = alt.Scale(domain=["refuted", "not refuted"], range=[LIGHT["bad"], COLORS[0]])
     x = alt.X("ceiling:Q", title=title, scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=6))
     layers = [
-        base.mark_bar(color=LIGHT["line"], height={"band": 0.7}).encode(x=x),
-        base.mark_bar(height={"band": 0.7}).encode(
+        base.mark_bar(color=LIGHT["line"], height=alt.RelativeBandSize(band=0.7)).encode(x=x),
+        base.mark_bar(height=alt.RelativeBandSize(band=0.7)).encode(
             x="lost:Q", color=alt.Color("verdict:N", scale=colors, legend=alt.Legend(orient="top", title=None))
         ),
     ]
@@ -130,7 +131,7 @@ def overview(scores: Sequence[Score], *, narrow: bool = False) -> Any:
         layers.append(rule.encode(x="claim:Q"))
     fit = alt.AutoSizeParams(type="fit", contains="padding")
     size: dict[str, Any] = {"width": NARROW if narrow else BROAD, "height": 90 + 19 * len(rows)}
-    axis = {"labelLimit": 150 if narrow else 260, "labelFontSize": 11 if narrow else 12}
+    axis: dict[str, Any] = {"labelLimit": 150 if narrow else 260, "labelFontSize": 11 if narrow else 12}
     return alt.layer(*layers).properties(**size, autosize=fit).configure_axisY(**axis, grid=False)
 
 
