@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test tests-only mutants fuzz coverage lint style types format docs bench data clean setup
+.PHONY: demo test tests-only mutants fuzz coverage lint style types format docs bench data clean setup serve
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"
 	@echo "make bench   run the benchmarks (minutes; prints ratios against peers)"
+	@echo "make serve   the service on invented data, at http://127.0.0.1:8000"
 	@echo "make data    fetch the public datasets into $(CACHE)"
 	@echo "make clean   remove everything that make made"
 
@@ -54,6 +55,13 @@ setup: $(VENV)/.run
 
 demo: $(VENV)/.run
 	@$(BIN)/discreet demo --out demo
+
+$(VENV)/.service: $(VENV)/.run
+	@$(PIP) install -c constraints.txt -e '.[service]'
+	@touch $@
+
+serve: $(VENV)/.service
+	@$(BIN)/discreet serve --demo --folder demo-service
 
 lint: style types
 
@@ -100,5 +108,5 @@ data: $(VENV)/.run
 	$(BIN)/python benchmarks/unpack.py "$(CACHE)"
 
 clean:
-	rm -rf $(VENV) demo site dist build htmlcov .coverage* .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) demo demo-service site dist build htmlcov .coverage* .ruff_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -71,7 +71,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     app.state.local = _local_curator(hub) if settings.insecure_local else None
     for part in (keys, data, runs, releases, admin):
         app.include_router(part.router, prefix="/v1")
-    _add_health(app, hub)
+    app.include_router(admin.health)
     _add_errors(app)
     app.middleware("http")(_guard(settings))
     return app
@@ -82,22 +82,6 @@ def _local_curator(hub: Hub) -> Caller:
     row = hub.store.one(sql.select(TENANTS))
     tenant = row.id if row is not None else hub.keys.add_tenant("local")[0]
     return Caller("local", "local", "curator", tenant)
-
-
-def _add_health(app: FastAPI, hub: Hub) -> None:
-    @app.get("/health/live", tags=["health"])
-    def live() -> dict[str, str]:
-        """The process answers."""
-        return {"status": "live"}
-
-    @app.get("/health/ready", tags=["health"], responses={503: {"description": "The database does not answer."}})
-    def ready() -> Response:
-        """The database answers, too."""
-        try:
-            hub.store.all(sql.select(TENANTS.c.id).limit(1))
-        except Exception:
-            return JSONResponse({"status": "the database does not answer"}, status_code=503)
-        return JSONResponse({"status": "ready"})
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -49,6 +49,7 @@ class Hub:
         self.releases, self.reports = Releases(self.store), Reports(self.store)
         self.asking, self.supervisor = Asking(self.store), Supervisor(self.store)
         self._requests: dict[str, deque[float]] = defaultdict(deque)
+        self._counted: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()
 
     # Estimate, rehearse, run
@@ -146,11 +147,16 @@ class Hub:
 
     # Limits
 
-    def count_request(self, key: str) -> None:
-        """Refuse a key that asks too often."""
+    def requests_of(self, tenant: str) -> int:
+        """How many requests of a tenant were answered since the start."""
+        return self._counted[tenant]
+
+    def count_request(self, caller: Caller) -> None:
+        """Count a request; refuse a key that asks too often."""
         limit, moment = self.store.settings.rate_limit * WINDOW, time.monotonic()
         with self._lock:
-            times = self._requests[key]
+            self._counted[caller.tenant] += 1
+            times = self._requests[caller.key]
             while times and times[0] < moment - WINDOW:
                 times.popleft()
             if len(times) >= limit:

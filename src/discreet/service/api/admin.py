@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import sqlalchemy as sql
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, page_of, problems
 from discreet.service.jobs import job_for
-from discreet.service.schema import LOG
+from discreet.service.metrics import CONTENT_TYPE, metrics
+from discreet.service.schema import LOG, TENANTS
 
-__all__ = ["router"]
+__all__ = ["health", "router"]
 
 router = APIRouter(tags=["reports and log"])
 
@@ -49,6 +51,35 @@ def show_report(hub: TheHub, caller: TheCaller, report: str) -> dict[str, Any]:
     """A report."""
     row = hub.reports.get(caller, report)
     return {"id": row.id, "kind": row.kind, "summary": row.summary, "created": row.created, "report": row.report}
+
+
+health = APIRouter(tags=["health"])
+
+
+@health.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems()},
+)
+def show_metrics(hub: TheHub, caller: TheCaller) -> Response:
+    """Budgets, jobs and requests for Prometheus, which sends a key of an auditor (``authorization: credentials``)."""
+    return Response(metrics(hub, caller), media_type=CONTENT_TYPE)
+
+
+@health.get("/health/live")
+def live() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "live"}
+
+
+@health.get("/health/ready", responses={503: {"description": "The database does not answer."}})
+def ready(hub: TheHub) -> Response:
+    """The database answers, too."""
+    try:
+        hub.store.all(sql.select(TENANTS.c.id).limit(1))
+    except Exception:
+        return JSONResponse({"status": "the database does not answer"}, status_code=503)
+    return JSONResponse({"status": "ready"})
 
 
 @router.get("/log", responses=problems())

@@ -89,7 +89,7 @@ def _caller(request: Request) -> Caller:
         caller = request.app.state.local
     else:
         raise unauthorized()
-    hub.count_request(caller.key)
+    hub.count_request(caller)
     return caller
 
 
