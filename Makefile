@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test tests-only mutants fuzz coverage lint style types format docs bench data clean setup serve
+.PHONY: demo test tests-only mutants fuzz check-airflow coverage lint style types format docs bench data clean setup serve
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make mutants  break privacy-relevant lines one by one, and see that a test notices (within an hour)"
 	@echo "make coverage  the tests again, with the lines that they do not reach"
 	@echo "make fuzz    100,000 damaged files, manifests, numbers and arguments (CASES=… SEED=…)"
+	@echo "make check-airflow  load and run the example DAG in a real Airflow, in an environment of its own"
 	@echo "make lint    formatting, lint and types"
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"
@@ -90,6 +91,16 @@ mutants: $(VENV)/.test
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term -q
 
+# Airflow pins what discreet uses in other versions: it gets an environment of its own.
+AIRFLOW ?= 3.3.2
+.venv-airflow/.$(AIRFLOW):
+	@$(PYTHON) -m venv .venv-airflow
+	@.venv-airflow/bin/python -m pip --disable-pip-version-check --quiet install apache-airflow==$(AIRFLOW)
+	@touch $@
+
+check-airflow: .venv-airflow/.$(AIRFLOW)
+	@.venv-airflow/bin/python tests/docs/airflow_check.py
+
 CASES ?= 100000
 SEED  ?= 1
 fuzz: $(VENV)/.test
@@ -108,5 +119,5 @@ data: $(VENV)/.run
 	$(BIN)/python benchmarks/unpack.py "$(CACHE)"
 
 clean:
-	rm -rf $(VENV) demo demo-service site dist build htmlcov .coverage* .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) .venv-airflow demo demo-service site dist build htmlcov .coverage* .ruff_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

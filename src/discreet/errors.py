@@ -18,6 +18,7 @@ __all__ = [
     "EvaluationError",
     "LedgerError",
     "MissingExtraError",
+    "OverLimitError",
     "PrivacyError",
     "ReleaseError",
     "Remedy",
@@ -128,6 +129,10 @@ class PrivacyError(DiscreetError):
 
 class BudgetError(PrivacyError):
     """The ledger refused: nothing was spent, nothing was drawn."""
+
+
+class OverLimitError(BudgetError):
+    """A request does not fit into what is left of the limit; nothing was spent."""
 
 
 class LedgerError(DiscreetError):

@@ -202,7 +202,7 @@ def test_mistakes_cost_nothing(call, survey: Path, tmp_path: Path) -> None:
 def test_which_ledger(call, survey: Path) -> None:
     assert call("survey.parquet --random 9 --epsilon 1").returncode == 2
     refused = call("survey.parquet --random 9 --epsilon 9 --coupling household --ledger b.db")
-    assert refused.returncode == 1
+    assert refused.returncode == 3
     assert "9" in refused.stderr
 
 

@@ -26,7 +26,7 @@ from discreet.cli.serve import serve
 from discreet.cli.spending import what_stays_charged
 from discreet.cli.study import study
 from discreet.common.foreign import is_panic
-from discreet.errors import DiscreetError, DiscreetWarning, UsageError
+from discreet.errors import DiscreetError, DiscreetWarning, OverLimitError, UsageError
 
 __all__ = ["COMMANDS", "GROUPS", "app", "main"]
 
@@ -64,6 +64,10 @@ INTERRUPTED = 130
 """What the parser of the command line returns when the user pressed Ctrl-C or the program was terminated."""
 
 
+CODES: dict[type[DiscreetError], int] = {UsageError: 2, OverLimitError: 3}
+"""Exit codes of errors; all others end with 1."""
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Warnings of discreet are for the person who typed the command; those of libraries are for developers."""
     if issubclass(category, DiscreetWarning):
@@ -83,7 +87,7 @@ def _stop(message: str, code: int) -> NoReturn:
 
 
 def main() -> None:
-    """Run the program: 0 done, 1 refused or failed, 2 wrong use; never a traceback."""
+    """Run the program: 0 done, 1 refused or failed, 2 wrong use, 3 not enough budget left; never a traceback."""
     signal.signal(signal.SIGTERM, _terminate)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DiscreetWarning)
@@ -93,7 +97,7 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code)
     except DiscreetError as error:
-        _stop(error.cli_message, 2 if isinstance(error, UsageError) else 1)
+        _stop(error.cli_message, next((code for kind, code in CODES.items() if isinstance(error, kind)), 1))
     except (KeyboardInterrupt, typer.Abort):
         _stop("interrupted. What was finished is kept; what was charged stays charged: discreet ledger show.", 1)
     except UnicodeEncodeError as error:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -16,14 +14,15 @@ from discreet.cli.commands import Settings, model_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, working
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
+from discreet.cli.sources import attached, source_writer
 from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
-from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
 from discreet.privacy.folders import MODEL, SOURCE
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.data import Interactions
     from discreet.models.recommender import Recommender
 
 __all__ = ["fit", "recommend", "similar"]
@@ -67,15 +66,13 @@ def fit(
             raise UsageError(f"{model} has no estimate.", remedy="Leave --estimate out.")
         estimate = recommender.estimate  # type: ignore[attr-defined]
         users = {"users": assumed_profile(assume or []).users} if "users" in signature(estimate).parameters else {}
-        say_estimate(estimate(reading.interactions(data), **users), as_json=spending.as_json)
+        say_estimate(estimate(_records(recommender, reading, data), **users), as_json=spending.as_json)
         return
     ledger, place = spending.opened(), spending.place(spending.out, MODEL, data, reading.catalog)
-    records = reading.interactions(data)
+    records = _records(recommender, reading, data)
     with working(f"fitting {model}"):
         recommender.fit(records, ledger=ledger, allow_refuted=spending.allow_refuted)
-    how = {name: value for name, value in asdict(reading).items() if name not in ("catalog", "items_public")}
-    source = json.dumps({"data": str(data.absolute()), **how})
-    folder = saved(recommender.save, place, beside=lambda made: (made / SOURCE).write_text(source, encoding="utf-8"))
+    folder = saved(recommender.save, place, beside=source_writer(data, reading))
     guarantee = recommender.guarantee
     if spending.as_json:
         answer_json({"model": str(folder), "guarantee": None if guarantee is None else guarantee.to_json()})
@@ -89,6 +86,7 @@ def fit(
 
 def recommend(
     model: Model,
+    reading: RecordsReading,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whom to recommend to; repeatable.")] = None,
     history: Annotated[
         Path | None, typer.Option("--history", help="A JSON file of one person's items: a list, or item: rating.")
@@ -121,7 +119,7 @@ def recommend(
     if sum([user is not None, history is not None, everybody, users is not None]) != 1:
         raise UsageError("no user given.", remedy="Give one of --user ID, --history FILE, --users FILE and --all.")
     if everybody or users is not None:
-        data = _attach(recommender, model, data)
+        data = attached(recommender, model, data, reading)
         named = None if users is None else _users(users, recommender)
         write = partial(recommender.recommend_all, n=n, users=named)
         _export(write, out, sources=(model, data, users), overwrite=overwrite, as_json=as_json)
@@ -131,7 +129,7 @@ def recommend(
     if history is not None:
         best = recommender.recommend(history=_history(history, recommender), n=n)
     else:
-        _attach(recommender, model, data)
+        attached(recommender, model, data, reading)
         assert recommender.records_ is not None
         best = recommender.recommend([typed(u, recommender.records_.users.series) for u in user or []], n=n)
     _answer(best, recommender, as_json=as_json)
@@ -139,6 +137,7 @@ def recommend(
 
 def similar(
     model: Model,
+    reading: CatalogReading,
     item: Annotated[str | None, typer.Argument(metavar="ITEM", help="An item of the catalog.")] = None,
     n: Many = 10,
     everything: Annotated[bool, typer.Option("--all", help="All items of the catalog; needs --out.")] = False,
@@ -172,7 +171,7 @@ def similar(
     if everything:
         catalog = None
         if feature:
-            data = _attach(recommender, model, data)
+            data = attached(recommender, model, data, reading)
             catalog = recommender.records_
         write = partial(recommender.similar_all, n=n, catalog=catalog, features=feature or ())
         _export(write, out, sources=(model, data), overwrite=overwrite, as_json=as_json)
@@ -180,6 +179,13 @@ def similar(
     _no_file(out)
     best = recommender.similar_items([typed(item, recommender.items_.series)], n=n)
     _answer(best, recommender, as_json=as_json)
+
+
+def _records(recommender: Recommender, reading: CatalogReading, data: Path) -> Interactions:
+    """The records, with the columns of the contexts that a model names."""
+    from discreet.counting.contexts import columns_named
+
+    return reading.interactions(data, contexts=columns_named(list(map(str, getattr(recommender, "contexts", ())))))
 
 
 def _export(
@@ -210,35 +216,6 @@ def _users(path: Path, recommender: Recommender) -> list[Any]:
         raise DataError(f"the file cannot be read: {error}.", file=path) from None
     assert recommender.records_ is not None
     return [typed(line.strip(), recommender.records_.users.series) for line in lines if line.strip()]
-
-
-def _attach(recommender: Recommender, model: Path, data: Path | None) -> Path | None:
-    """Give the model the records that people's own recommendations are made from; where they are."""
-    if getattr(recommender, "records_", None) is not None:
-        return data
-    reading = RecordsReading()
-    if data is None:
-        try:
-            source = read_json(model / SOURCE)
-            data = Path(source.pop("data"))
-            reading = RecordsReading(**source)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise UsageError(
-                "the model does not say where its records are.", remedy="Give --data FILE, or --history FILE."
-            ) from None
-    if not data.exists():
-        raise DataError("the records are no longer here.", file=data, remedy="Give --data FILE.")
-    if reading.ids is None and recommender.items_.series.dtype.is_integer() and _has_text_ids(data, reading):
-        # A model of version 0.1 has the type that was inferred then.
-        reading = RecordsReading(**{**asdict(reading), "ids": "item=number"})
-    recommender.attach(reading.interactions(data))
-    return data
-
-
-def _has_text_ids(data: Path, reading: RecordsReading) -> bool:
-    from discreet.data.readers import detect
-
-    return (reading.format or detect(data).name) in ("csv", "recbole")
 
 
 def _history(path: Path, recommender: Recommender) -> dict[Any, float] | list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetError, UsageError
+from discreet.errors import OverLimitError, UsageError
 
 if TYPE_CHECKING:
     from discreet.privacy.cadence import Cadence
@@ -38,7 +38,7 @@ def plan_of(
     total = epsilon if epsilon is not None else str(left.epsilon if left else 0)
     at = delta if delta is not None else ("1e-6" if account is None else str(account.limit.delta))
     if epsilon is None and left is not None and not left.epsilon:
-        raise BudgetError(f"{population} has nothing left to plan with.", remedy="See: discreet ledger statement.")
+        raise OverLimitError(f"{population} has nothing left to plan with.", remedy="See: discreet ledger statement.")
     found = cadences(nights, total, at)
     return {
         "population": population,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -22,7 +23,7 @@ DataPath = Annotated[
 ]
 FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
 
-ROLES = ("user", "item", "rating", "timestamp", "resource", "tag")
+ROLES = ("user", "item", "rating", "timestamp", "context", "resource", "tag")
 BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat")
 """Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens."""
 
@@ -47,20 +48,28 @@ class Reading:
         ),
     ] = None
 
-    def read(self, path: Path) -> Interactions | TagAssignments | Table:
-        """Read data of any kind."""
+    def read(self, path: Path, *, contexts: Sequence[str] = ()) -> Interactions | TagAssignments | Table:
+        """Read data of any kind.
+
+        Parameters
+        ----------
+        contexts
+            Context columns that the command needs, where the format reads those that are named.
+        """
         from discreet.data import read
 
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        columns = dict(_role(text) for text in given.pop("column") or [])
+        columns = _columns(given.pop("column") or [])
+        if more := [name for name in contexts if name not in columns.get("context", ())]:
+            columns |= _named_contexts(path, self.format, [*columns.get("context", ()), *more])
         with working(f"reading {path}"):
             return read(path, **columns, **{name: value for name, value in given.items() if value not in (None, False)})
 
-    def interactions(self, path: Path) -> Interactions:
-        """Read data that must be interactions."""
+    def interactions(self, path: Path, *, contexts: Sequence[str] = ()) -> Interactions:
+        """Read data that must be interactions, with these context columns."""
         from discreet.data import Interactions
 
-        return _expected(self.read(path), Interactions, path, "interactions (user, item, …)")
+        return _expected(self.read(path, contexts=contexts), Interactions, path, "interactions (user, item, …)")
 
     def tags(self, path: Path) -> TagAssignments:
         """Read data that must be triples. A folder of HetRec 2011 is read for its tags."""
@@ -151,6 +160,22 @@ def _expected(data: Any, kind: type, path: Path, what: str, *, remedy: str = "")
     if not isinstance(data, kind):
         raise UsageError(f"{path} holds {type(data).__name__}; this command needs {what}.", remedy=remedy)
     return data
+
+
+def _columns(given: Sequence[str]) -> dict[str, Any]:
+    """The columns that were named, by role; there may be several of context."""
+    columns: dict[str, Any] = {}
+    for role, name in map(_role, given):
+        columns[role] = [*columns.get(role, ()), name] if role == "context" else name
+    return columns
+
+
+def _named_contexts(path: Path, format: str | None, names: list[str]) -> dict[str, Any]:
+    """The option of the format that reads these context columns; none where it reads all that it has."""
+    from discreet.data.readers import detect, formats
+
+    found = detect(path) if format is None else next((one for one in formats() if format in one.names), None)
+    return {"context": names} if found is not None and "context" in found.options else {}
 
 
 def _role(text: str) -> tuple[str, str]:

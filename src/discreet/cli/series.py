@@ -12,9 +12,11 @@ from discreet.cli.commands import Settings, command, group, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, note, working
 from discreet.cli.count import ContextOption
 from discreet.cli.reading import CatalogReading, DataPath
+from discreet.cli.sources import source_writer
 from discreet.cli.spending import Charging, answer_release, release_facts, saved, say_estimate
 
 if TYPE_CHECKING:
+    from discreet.data import Interactions
     from discreet.series import Series
 
 __all__ = ["app"]
@@ -88,10 +90,10 @@ def open_series(
         time_zone=reading.time_zone,
     )
     if estimate:
-        say_estimate(series.estimate(reading.interactions(data)), as_json=charging.as_json)
+        say_estimate(series.estimate(_records(series, reading, data)), as_json=charging.as_json)
         return
     ledger = charging.opened()
-    series.open(reading.interactions(data), ledger=ledger)
+    series.open(_records(series, reading, data), ledger=ledger)
     if charging.as_json:
         answer_json(series.show())
         return
@@ -127,7 +129,7 @@ def advance(
     ledger = charging.opened()
     kind = MODEL if series.settings.method.is_model else RELEASE
     place = charging.place(out, kind, data, reading.catalog, folder)
-    tonight = _of_series(reading, series).interactions(data)
+    tonight = _records(series, _of_series(reading, series), data)
     with working(f"step {series.last + 1 if step is None else step}"):
         release = series.advance(tonight, ledger=ledger, step=step)
     if release is None:
@@ -137,7 +139,7 @@ def advance(
         else:
             note(f"step {series.last} collected records; step {first} will be the first that releases something.")
         return
-    kept = saved(release.save, place)
+    kept = saved(release.save, place, beside=source_writer(data, reading) if kind is MODEL else None)
     facts = release.parameters["series"]
     if charging.as_json:
         answer_json(release_facts(release, kept, series=facts))
@@ -183,6 +185,13 @@ def _of_series(reading: CatalogReading, series: Series) -> CatalogReading:
     if series.window is None or reading.window is not None:
         return reading
     return replace(reading, window=series.window.code, time_zone=series.window.time_zone)
+
+
+def _records(series: Series, reading: CatalogReading, data: Path) -> Interactions:
+    """The records, with the columns of the contexts that the series counts by."""
+    from discreet.counting.contexts import columns_named
+
+    return reading.interactions(data, contexts=columns_named(series.settings.contexts))
 
 
 def _rounded(epsilon: str) -> str:

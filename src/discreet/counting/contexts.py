@@ -35,7 +35,7 @@ from discreet.data.values import (
 )
 from discreet.errors import UsageError
 
-__all__ = ["TYPES_OF_TABLE", "Context", "context_of", "contexts_of"]
+__all__ = ["TYPES_OF_TABLE", "Context", "columns_named", "context_of", "contexts_of"]
 
 CALENDAR = {"weekday": (WEEKDAYS, weekday_of), "hour": (HOURS, hour_of)}
 """Contexts that follow from the time of a record, unless the data have a column of that name."""
@@ -175,6 +175,17 @@ def context_of(text: str) -> Context:
         f"the values of the context {name!r} are not declared; those that occur in the data are secret.",
         remedy=_declare(name),
     )
+
+
+def columns_named(given: Sequence[str]) -> list[str]:
+    """The columns that declarations of contexts name, without those that follow from the time of a record.
+
+    Examples
+    --------
+    >>> columns_named(["weekday", "region=north,south", "zip:text=1234,5678"])
+    ['region', 'zip']
+    """
+    return [name for name in (_declared(text)[0] for text in given) if name and name not in CALENDAR]
 
 
 def _declared(text: str) -> tuple[str, ValueType | None, str | None]:

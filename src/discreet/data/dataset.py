@@ -97,6 +97,12 @@ class Dataset(ABC):
         # Tags have always been text.
         return self._hashed().earlier_fingerprints(self.once_inferred - {"tag"})
 
+    @property
+    def fingerprint_without_context(self) -> str:
+        """The fingerprint that the same records have when they are read without their context columns."""
+        contexts = getattr(self, "context", pl.DataFrame()).columns
+        return self._hashed().without(contexts).fingerprint() if contexts else self.fingerprint
+
     def filter(
         self,
         keep: NDArray[np.bool_] | Callable[[pl.DataFrame], pl.Series],

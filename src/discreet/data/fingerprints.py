@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any, Literal, Protocol
 
@@ -149,6 +149,10 @@ class HashedColumns:
             digest.update(f"/{name}/{text}/".encode())
             digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()
+
+    def without(self, names: Collection[str]) -> HashedColumns:
+        """The same records without some of the values beside their ids."""
+        return replace(self, values={name: values for name, values in self.values.items() if name not in names})
 
     def earlier_fingerprints(self, once_inferred: Collection[str]) -> tuple[str, ...]:
         """The fingerprints under which a ledger of version 0.1 may know the same records.

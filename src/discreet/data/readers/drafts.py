@@ -49,6 +49,8 @@ class InteractionsDraft:
         Whether the file declares types, as Parquet does.
     once_inferred
         Columns of text that version 0.1 gave a type by what was in them.
+    item
+        What the caller calls the column of items, also in the catalog.
     """
 
     records: Records
@@ -62,6 +64,7 @@ class InteractionsDraft:
     ids: Mapping[str, IdKind] = field(default_factory=dict)
     typed: bool = False
     once_inferred: Iterable[str] = ()
+    item: str | None = None
     name: str = ""
 
     def build(
@@ -97,7 +100,7 @@ class InteractionsDraft:
             self.records = self.records.filtered(times_within(self.records.frame, "timestamp", declared))
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
-        items = _catalog(self.items if catalog is None else catalog)
+        items = _catalog(self.items if catalog is None else catalog, self.item)
         if "item" not in self.ids:
             self.records, items = _same_ids(self.records, items, "item_id")
         if items_public:
@@ -257,18 +260,18 @@ def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tupl
     return records.with_frame(records.frame.with_columns(as_text)), table.with_columns(as_text)
 
 
-def _catalog(given: Any) -> pl.DataFrame | None:
+def _catalog(given: Any, item: str | None) -> pl.DataFrame | None:
     """A catalog as a table with the column item_id: from a file, a table of any kind, or the ids alone."""
-    from discreet.data.readers.generic import column_of, read_catalog
+    from discreet.data.readers.generic import catalog_column, read_catalog
 
     if given is None:
         return None
     if isinstance(given, str | Path):
-        return read_catalog(Path(given))
+        return read_catalog(Path(given), item)
     if isinstance(given, IdMap):
         return pl.DataFrame({"item_id": given.series})
     if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
         ids = list(given) if isinstance(given, set | frozenset) else given
         return pl.DataFrame({"item_id": IdMap(ids, what="item").series})
     table = as_frame(given, ["item_id"], at_least=1)
-    return table.rename({column_of("item_id", table.columns): "item_id"})
+    return table.rename({catalog_column(table.columns, None, item): "item_id"})

@@ -106,6 +106,11 @@ class Format:
     more_options: tuple[str, ...] = ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that the format is called."""
+        return (self.name, *self.aliases)
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The options of this format, besides those of the dataset that it returns."""
         named = inspect.signature(self.load).parameters.values()

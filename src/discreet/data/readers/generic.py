@@ -127,6 +127,8 @@ def column_of(role: str, names: Sequence[str], path: Path | None = None, *, give
         column=given or role,
         remedy=Remedy("If there is no header, give header=False.", cli="If there is no header, add one.")
         if numbers
+        else "Check the name."
+        if role == given
         else Remedy(f"Name the column with {option}=.", cli=f"Name the column with --column {option}=NAME."),
     )
 
@@ -168,25 +170,44 @@ def load_text(
         quoted=True,
         encoding=encoding,
     )
-    draft = _draft(read_delimited(path, layout), kind, matched)
+    draft = _draft(read_delimited(path, layout), kind, matched, roles.get("item"))
     if not isinstance(draft, TableDraft):
         draft.ids, draft.once_inferred = kinds, set(matched.values())
     return draft
 
 
-def read_catalog(path: Path) -> pl.DataFrame:
-    """A public catalog from a file: a table with a column of items and any others."""
+def read_catalog(path: Path, item: str | None = None) -> pl.DataFrame:
+    """A public catalog from a file: a table with a column of items and any others.
+
+    Parameters
+    ----------
+    item
+        What the items of the records are called; the column of that name, where the catalog has one.
+    """
     if Location(path).main(*_BINARY):
         table = read_frame(path).frame
-        return table.rename({column_of("item_id", table.columns, path): "item_id"})
+        return table.rename({catalog_column(table.columns, path, item): "item_id"})
     separator, names = _first_fields(path)
-    item = column_of("item_id", names, path)
+    item = catalog_column(names, path, item)
     columns = tuple(Column("item_id", headers=(name,)) if name == item else Column(name, blank=True) for name in names)
     table = read_delimited(path, Layout(columns, separator=separator, header=True, quoted=True)).frame
     # The list is public, so its ids may be numbers where all of them are written like one.
     numbers = table["item_id"].cast(pl.Int64, strict=False)
     plain = (numbers.cast(pl.String) == table["item_id"]).fill_null(False).all()
     return table.with_columns(numbers) if plain else table
+
+
+def catalog_column(names: Sequence[str], path: Path | None, item: str | None) -> str:
+    """The column of the items in a catalog: the one with their name in the records, or with a usual name."""
+    if item in names:
+        return str(item)
+    try:
+        return column_of("item_id", names, path)
+    except DataError as error:
+        if item is None:
+            raise
+        what = f"the catalog has neither a column {item!r} nor one that looks like the item; it has {listed(names)}."
+        raise DataError(what, file=path, line=error.line, column=item, remedy="Rename its column of items.") from None
 
 
 def id_column(role: str, ids: dict[str, IdKind], headers: tuple[str, ...] = (), *, text: Kind = "text") -> Column:
@@ -203,7 +224,7 @@ def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
     return Column(role, "text", (name,), blank=what != "tags")
 
 
-def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
+def _draft(records: Records, what: What, matched: dict[str, str], item: str | None) -> Draft:
     if what == "table":
         return TableDraft(records, {})
     if what == "tags":
@@ -211,7 +232,7 @@ def _draft(records: Records, what: What, matched: dict[str, str]) -> Draft:
     if "timestamp" in records.frame.columns and records.frame["timestamp"].dtype == pl.String:
         records = with_seconds(records, "timestamp", None)
     context = tuple(role for role in matched.values() if role not in _ROLES["interactions"])
-    return InteractionsDraft(records, context=context)
+    return InteractionsDraft(records, context=context, item=item)
 
 
 def _first_fields(path: Path, separator: str | None = None, encoding: str = "utf-8") -> tuple[str, list[str]]:
@@ -232,7 +253,8 @@ def load_binary(place: Location, **roles: Any) -> Draft:
     path = place.need(*_BINARY)
     records = read_frame(path)
     kind, matched = Roles(**roles).matched(records.frame.columns, path)
-    draft = _draft(records.with_frame(records.frame.select(list(matched)).rename(matched)), kind, matched)
+    chosen = records.with_frame(records.frame.select(list(matched)).rename(matched))
+    draft = _draft(chosen, kind, matched, roles.get("item"))
     if isinstance(draft, InteractionsDraft):
         draft.typed = True
     return draft

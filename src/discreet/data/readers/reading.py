@@ -195,7 +195,7 @@ def _fetched(name: str) -> Path:
 
 def _named(name: str) -> Format:
     for format in _FORMATS:
-        if name == format.name or name in format.aliases:
+        if name in format.names:
             return format
     names = ", ".join(format.name for format in _FORMATS)
     raise UsageError(f"there is no format {name!r}.", remedy=f"Choose from {names}.")

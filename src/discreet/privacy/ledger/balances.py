@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.data.periods import Period
-from discreet.errors import BudgetError, PrivacyError
+from discreet.errors import OverLimitError, PrivacyError
 from discreet.privacy.accounting import VIEWS, LossCount, stated_delta
 from discreet.privacy.ledger.accounts import Account, Amount, Price
 from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure
@@ -200,7 +200,7 @@ class Estimate:
         return f"the shortfall is {', '.join(stated(symbol, part) for symbol, part in parts.items() if part)}"
 
 
-def refused(balance: Balance, price: Price, balances: Sequence[Balance], entries: Sequence[int]) -> BudgetError:
+def refused(balance: Balance, price: Price, balances: Sequence[Balance], entries: Sequence[int]) -> OverLimitError:
     """The error for a request that does not fit: what blocks it, what still fits, when the next period begins.
 
     Parameters
@@ -226,7 +226,7 @@ def refused(balance: Balance, price: Price, balances: Sequence[Balance], entries
     if balance.period is not None:
         following = balance.period.next
         remedy += f" The next {following.per}, {following}, begins on {following.first} ({balance.account.time_zone})."
-    return BudgetError(" ".join(what), remedy=remedy)
+    return OverLimitError(" ".join(what), remedy=remedy)
 
 
 def _still_fits(price: Price, balances: Sequence[Balance]) -> str:

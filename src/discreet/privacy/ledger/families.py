@@ -77,6 +77,8 @@ def account_of(connection: Connection, data: Dataset | str) -> Account | None:
         return tables.account_named(connection, data)
     if not found:
         found = tables.accounts_of(connection, earlier_fingerprints(data))
+    if not found and not isinstance(data, str) and (plain := getattr(data, "fingerprint_without_context", None)):
+        found = tables.accounts_of(connection, [plain])
     if len(found) > 1:
         raise LedgerError(
             f"{name_of(data)} comes from the data of several accounts: {', '.join(a.name for a in found)}.",
