@@ -180,7 +180,7 @@ def test_people_by_age_and_gender(run, tmp_path: Path) -> None:
         ("count checkins.parquet --epsilon 1 --method lpa --option cap=data --out x --ledger b.db", 1, "refuted"),
         ("count checkins.parquet --epsilon 1 --option taste=1 --out x --ledger b.db", 2, "taste"),
         ("count checkins.parquet --epsilon 1 --option taste --out x --ledger b.db", 2, "NAME=VALUE"),
-        ("count checkins.parquet --epsilon 9 --out x --ledger b.db", 1, "shortfall"),
+        ("count checkins.parquet --epsilon 9 --out x --ledger b.db", 3, "shortfall"),
         ("top checkins.parquet -k 10 --ledger b.db", 2, "--epsilon"),
         ("top checkins.parquet -k 10 --epsilon 1", 2, "--no-ledger"),
         ("top checkins.parquet -k 41 --epsilon 1 --ledger b.db", 2, "number of items (40), got 41"),

@@ -91,7 +91,7 @@ def test_what_to_expect(run, nights: list[str], tmp_path: Path) -> None:
         ("series show nothing", 1, "holds no series"),
         ("series advance nothing night0.parquet --no-ledger --out model", 1, "holds no series"),
         ("series open nightly night0.parquet --steps 5 --epsilon 4", 2, "no ledger was given"),
-        ("series open nightly night0.parquet --steps 5 --epsilon 40 --ledger b.db", 1, "shortfall"),
+        ("series open nightly night0.parquet --steps 5 --epsilon 40 --ledger b.db", 3, "shortfall"),
         ("series open nightly night0.parquet --steps 5 --epsilon 4 --method ease --no-ledger", 2, "no setting"),
     ],
 )

@@ -83,7 +83,6 @@ def count(
         discreet release show counts/
     """
     from discreet.counting import top as best_items
-    from discreet.counting.contexts import columns_named
     from discreet.counting.finishing import Finish
     from discreet.models.registry import create
     from discreet.privacy.folders import RELEASE
@@ -96,7 +95,7 @@ def count(
     if after is None and total is not None:
         raise UsageError("--total goes with --finish nonnegative.")
     profile, contexts = assumed_profile(assume) if assume else None, context or ()
-    columns = [*columns_named(contexts), *([score] if score not in (None, "rating", "timestamp") else [])]
+    columns = [*contexts, *([score] if score not in (None, "rating", "timestamp") else [])]
     if spending.estimate:
         records = reading.interactions(data, contexts=columns)
         say_estimate(mechanism.estimate(records, contexts=contexts, profile=profile, k=top), as_json=spending.as_json)
@@ -185,7 +184,6 @@ def top(
         discreet top checkins.parquet -k 10 --epsilon 1/2 --ledger budget.db --out top/
     """
     from discreet.counting import plan_top
-    from discreet.counting.contexts import columns_named
     from discreet.privacy import Release
     from discreet.privacy.folders import RELEASE
 
@@ -210,7 +208,7 @@ def top(
         ledger = spending.opened()
         if spending.out is not None:
             place = spending.place(spending.out, RELEASE, source, reading.catalog)
-    records = reading.interactions(source, contexts=columns_named(context or ()))
+    records = reading.interactions(source, contexts=context or ())
     plan = plan_top(
         records,
         k,

@@ -183,9 +183,7 @@ def similar(
 
 def _records(recommender: Recommender, reading: CatalogReading, data: Path) -> Interactions:
     """The records, with the columns of the contexts that a model names."""
-    from discreet.counting.contexts import columns_named
-
-    return reading.interactions(data, contexts=columns_named(list(map(str, getattr(recommender, "contexts", ())))))
+    return reading.interactions(data, contexts=list(map(str, getattr(recommender, "contexts", ()))))
 
 
 def _export(

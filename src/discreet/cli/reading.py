@@ -54,14 +54,14 @@ class Reading:
         Parameters
         ----------
         contexts
-            Context columns that the command needs, where the format reads those that are named.
+            Contexts that the command counts by; their columns are read where the format reads those that are named.
         """
         from discreet.data import read
 
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         columns = _columns(given.pop("column") or [])
-        if more := [name for name in contexts if name not in columns.get("context", ())]:
-            columns |= _named_contexts(path, self.format, [*columns.get("context", ()), *more])
+        if contexts:
+            columns |= _named_contexts(path, self.format, columns.get("context", []), contexts)
         with working(f"reading {path}"):
             return read(path, **columns, **{name: value for name, value in given.items() if value not in (None, False)})
 
@@ -170,12 +170,15 @@ def _columns(given: Sequence[str]) -> dict[str, Any]:
     return columns
 
 
-def _named_contexts(path: Path, format: str | None, names: list[str]) -> dict[str, Any]:
-    """The option of the format that reads these context columns; none where it reads all that it has."""
+def _named_contexts(path: Path, format: str | None, named: list[str], declared: Sequence[str]) -> dict[str, Any]:
+    """The option of the format that reads the columns of declared contexts; none where it reads all that it has."""
+    from discreet.counting.contexts import columns_named
     from discreet.data.readers import detect, formats
 
     found = detect(path) if format is None else next((one for one in formats() if format in one.names), None)
-    return {"context": names} if found is not None and "context" in found.options else {}
+    if found is None or "context" not in found.options:
+        return {}
+    return {"context": list(dict.fromkeys([*named, *columns_named(declared)]))}
 
 
 def _role(text: str) -> tuple[str, str]:

@@ -189,9 +189,7 @@ def _of_series(reading: CatalogReading, series: Series) -> CatalogReading:
 
 def _records(series: Series, reading: CatalogReading, data: Path) -> Interactions:
     """The records, with the columns of the contexts that the series counts by."""
-    from discreet.counting.contexts import columns_named
-
-    return reading.interactions(data, contexts=columns_named(series.settings.contexts))
+    return reading.interactions(data, contexts=series.settings.contexts)
 
 
 def _rounded(epsilon: str) -> str:
