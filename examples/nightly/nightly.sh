@@ -21,9 +21,11 @@ umask 077
 DATE=${1:-$(date -d yesterday +%F)}
 EXPORT=$SHOP/exports/$DATE            # orders.csv and catalog.csv; never changed once they are there
 KEY=$POPULATION-$DATE                 # a run that is repeated under its key is charged as docs/ledger.md says
-# How orders.csv is read. An account that is kept per year needs a window, the year of DATE; a series has none.
-READING=(--column user=customer --column item=sku --column timestamp=ordered_at --duplicates keep)
-[[ -n $SERIES_FROM ]] || READING+=(--window "${DATE%%-*}")
+# How orders.csv is read. Its window is the year of DATE, since the account is kept per year.
+READING=(--column user=customer --column item=sku --column timestamp=ordered_at
+         --duplicates keep --window "${DATE%%-*}")
+# Whose data tonight's export are, and what is charged.
+CHARGED=(--population "$POPULATION" --ledger "$LEDGER")
 
 mkdir -p "$SHOP"/{models,lists,logs}
 exec 3>&2 >>"$SHOP/logs/$DATE.log" 2>&1
@@ -36,16 +38,13 @@ flock -n 9 || { say "another run is not finished"; exit 75; }
 
 [[ -f $EXPORT/orders.csv && -f $EXPORT/catalog.csv ]] || { say "there is no export in $EXPORT"; exit 66; }
 
-# Tonight's file is about the same people. To say so twice changes nothing.
-"$DISCREET" ledger attach "$EXPORT/orders.csv" "$POPULATION" "${READING[@]}" --ledger "$LEDGER"
-
-# The model of tonight goes to models/DATE.
+# The model of tonight goes to models/DATE. The export is attached to the population when it is charged.
 code=0
 if [[ -n $SERIES_FROM ]]; then
   step=$(( ($(date -ud "$DATE" +%s) - $(date -ud "$SERIES_FROM" +%s)) / 86400 ))
   if (( step < SERIES_STEPS )); then
     "$DISCREET" series advance "$SHOP/series" "$EXPORT/orders.csv" "${READING[@]}" --catalog "$EXPORT/catalog.csv" \
-      --step "$step" --ledger "$LEDGER" --out "$SHOP/models/$DATE" --overwrite || code=$?
+      --step "$step" "${CHARGED[@]}" --out "$SHOP/models/$DATE" --overwrite || code=$?
   else
     code=3
   fi
@@ -53,7 +52,7 @@ elif [[ ${DATE#*-} < $NEW_YEAR ]]; then
   code=3
 else
   "$DISCREET" fit "$EXPORT/orders.csv" "${READING[@]}" --catalog "$EXPORT/catalog.csv" \
-    --epsilon "$EPSILON" --delta "$DELTA" --key "$KEY" --ledger "$LEDGER" --out "$SHOP/models/$DATE" || code=$?
+    --epsilon "$EPSILON" --delta "$DELTA" --key "$KEY" "${CHARGED[@]}" --out "$SHOP/models/$DATE" || code=$?
 fi
 last=$(readlink "$SHOP/models/current" || true)
 case $code in

@@ -191,22 +191,20 @@ def test_three_nights_with_crashes_in_the_second(shell: Shell, tmp_path: Path) -
 
 
 def test_a_series_takes_the_step_of_its_date(shell: Shell, tmp_path: Path) -> None:
-    shop, (_, plan, series) = tmp_path / "shop", BLOCKS
+    shop, (_, plan, series) = tmp_path / "shop-with-a-series", BLOCKS
     assert "0.164" in shell(plan).stdout
-    made = "python examples/nightly/invented_shop.py $SHOP/exports 2026-11-15 2026-11-17 2027-11-20"
-    done = shell(f"{made}\n{series}")
+    done = shell(series)
     assert done.returncode == 0, done.stdout
-    again = {"SERIES_FROM": "2026-11-15", "LEDGER": str(shop / "series.db")}
+    shell("python examples/nightly/invented_shop.py $SHOP/exports 2026-11-17 2027-01-01", SHOP=str(shop))
+    again = {"SHOP": str(shop), "SERIES_FROM": "2026-11-15", "SERIES_STEPS": "47"}
     for _ in range(2):
         assert night(shell, "2026-11-17", **again).returncode == 0
     facts = Series.resume(shop / "series").show()
     assert (facts["last"], facts["missed"]) == (2, [1])
-    charged = [
-        entry for entry in Ledger(shop / "series.db").statement("customers").entries if entry.id == facts["charge"]
-    ]
-    assert [entry.outcome for entry in charged] == ["settled"]
+    statement = Ledger(shop / "ledger.db").statement("customers")
+    assert [entry.outcome for entry in statement.entries if entry.id == facts["charge"]] == ["settled"]
     # It is over after its last step.
-    done = night(shell, "2027-11-20", **again)
+    done = night(shell, "2027-01-01", **again)
     assert done.returncode == 3, done.stdout
     assert "that of 2026-11-17" in done.stdout
 
