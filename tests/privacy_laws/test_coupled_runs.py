@@ -132,8 +132,6 @@ MODELS = [
     model("private-item-knn", delta=0),
     model("private-item-knn", RECORD, unit="rating"),
     model("private-item-knn", rated=False),
-    model("shrunk-pncf", k=2),
-    model("shrunk-pncf", k=2, cap=2, delta="1e-6"),
     model("private-slope-one"),
     model("private-slope-one", cap=2, head=4),
     model("private-slope-one", delta=0),

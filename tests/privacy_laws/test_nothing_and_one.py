@@ -104,7 +104,6 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "private-ratings": [{}, {"unit": "rating"}],
     "dp-als": [{"factors": 2}],
     "private-item-knn": [{}, {"unit": "rating"}, {"delta": 0}],
-    "shrunk-pncf": [{}],
     "private-slope-one": [{}, {"unit": "rating"}, {"unit": "value"}],
     "private-cosine": [{}, {"unit": "rating"}],
     "context-popularity": [{"epsilon": 1}, {"epsilon": 1, "contexts": ["device=phone,laptop"]}],

@@ -113,6 +113,23 @@ def test_top_k_keeps_its_whole_budget(k: int) -> None:
             assert renyi_divergence(mechanism.law(a), mechanism.law(b), order) <= rho * order + 1e-9
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_top_k_keeps_its_budget_where_scores_move_both_ways(k: int) -> None:
+    mechanism = TopK.for_total(k, EPSILON)
+    losses = [max_log_ratio(mechanism.law(a), mechanism.law(b)) for a, b in signed_pairs("add-remove")]
+    assert 0.3 * float(EPSILON) <= max(losses) <= float(EPSILON) + 1e-9
+
+
+def test_the_rate_of_top_k_is_tight_with_many_candidates() -> None:
+    """One candidate up and a thousand down: the whole budget of the choice, so a larger rate would pass it."""
+    low = scores([5] * 2000, nonnegative=False)
+    high = scores([6] + [4] * 1999, nonnegative=False)
+    tight = max_log_ratio(TopK(1, EPSILON).law(low), TopK(1, EPSILON).law(high))
+    assert 0.98 * float(EPSILON) < tight <= float(EPSILON) + 1e-12
+    louder = TopK(1, EPSILON * Fraction(11, 10))
+    assert max_log_ratio(louder.law(low), louder.law(high)) > float(EPSILON)
+
+
 def test_top_k_charged_for_one_pick_is_caught() -> None:
     mechanism = TopK(2, EPSILON)
     worst = max(max_log_ratio(mechanism.law(a), mechanism.law(b)) for a, b in count_pairs())

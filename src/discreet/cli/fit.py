@@ -48,9 +48,9 @@ def fit(
     """Fit a recommender.
 
     Proved: private-recommender (rankings; the default), private-ratings (predicted ratings), private-item-knn,
-    shrunk-pncf, private-slope-one, private-cosine, context-popularity, dp-als. As published:
-    pncf, ppns, npns, naive-exponential, uniform-neighbors, published-slope-one, published-cosine; ppns-assured (a
-    construction after an abstract). Without privacy: knn, slope-one, copurchase-cosine, ease, als, popularity, biases.
+    private-slope-one, private-cosine, context-popularity, dp-als. As published: pncf, ppns, npns, naive-exponential,
+    uniform-neighbors, published-slope-one, published-cosine; ppns-assured (a construction after an abstract). Without
+    privacy: knn, slope-one, copurchase-cosine, ease, als, popularity, biases.
 
     [bold]Example[/bold], from nothing:
 

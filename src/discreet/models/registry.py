@@ -92,7 +92,6 @@ REGISTRY: dict[str, Entry] = {
             "ppns": "neighbors:PPNS",
             "ppns-assured": "neighbors:AssuredPPNS",
             "private-item-knn": "neighbors:PrivateItemKNN",
-            "shrunk-pncf": "neighbors:ShrunkPNCF",
             "slope-one": "pairs:SlopeOne",
             "copurchase-cosine": "pairs:CoPurchaseCosine",
             "published-slope-one": "pairs:PublishedSlopeOne",

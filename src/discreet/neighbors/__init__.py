@@ -3,7 +3,6 @@
 from discreet.neighbors import selection
 from discreet.neighbors.knn import KNN, NPNS, PNCF, PPNS, AssuredPPNS, NaiveExponentialNeighbors, UniformNeighbors
 from discreet.neighbors.private_item_knn import PrivateItemKNN
-from discreet.neighbors.shrunk_pncf import ShrunkPNCF
 from discreet.neighbors.twins import HashedTwins, TwinIndex, TwinSearch
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "HashedTwins",
     "NaiveExponentialNeighbors",
     "PrivateItemKNN",
-    "ShrunkPNCF",
     "TwinIndex",
     "TwinSearch",
     "UniformNeighbors",

@@ -1,7 +1,7 @@
 """The published neighbor models: the nearest, anybody, nPNS, the exponential mechanism, PNCF, PPNS and its variant.
 
 ``reading="printed"`` is what "as published" means for the models of Zhu's comparison. None of these models has a proved
-guarantee; ``PrivateItemKNN`` and ``ShrunkPNCF`` have one.
+guarantee; ``PrivateItemKNN`` has one.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class PNCF(ReadModel):
 
     Privacy
     -------
-    Claimed: ε for one target. Refuted: ``guarantee`` names why. ``ShrunkPNCF`` is the repaired counterpart.
+    Claimed: ε for one target. Refuted: ``guarantee`` names why. ``PrivateItemKNN`` is the proved counterpart.
 
     References
     ----------

@@ -86,8 +86,8 @@ class NaiveExponential(SelectionStrategy):
     -------
     Claimed: ε for one target, one user present or absent. Refuted with RS, which depends on the records. With a true
     global sensitivity the choice keeps ε/2, but the noise of equation 3.4.1 is too small by the factor k; with
-    ``laplace="2k"`` no counterexample is known as long as neighbors are items, and nothing is proved here: see
-    ``ShrunkPNCF`` for that. ``guarantee()`` says which of these holds for the options taken.
+    ``laplace="2k"`` no counterexample is known as long as neighbors are items, and nothing is proved here.
+    ``guarantee()`` says which of these holds for the options taken.
 
     Notes
     -----
@@ -203,7 +203,7 @@ class PNCF(NaiveExponential):
     Privacy
     -------
     Claimed: ε for one target, one user present or absent. Refuted: ``guarantee()`` names why, for the options taken.
-    ``ShrunkPNCF`` is the repaired counterpart.
+    ``PrivateItemKNN`` is the proved counterpart.
 
     Notes
     -----
