@@ -1,6 +1,6 @@
 """Checks that every mechanism and model is put through; yours can be, too."""
 
-from discreet.testing.coupled import CoupledResult, CoupledRunError, coupled_run
+from discreet.testing.coupled import CoupledRunError, coupled_run
 from discreet.testing.laws import (
     additive_log_ratio,
     additive_renyi,
@@ -9,14 +9,12 @@ from discreet.testing.laws import (
     renyi_divergence,
     smallest_delta,
 )
-from discreet.testing.neighboring import NeighboringPair, interaction_pairs, table_pairs, tag_pairs
+from discreet.testing.neighboring import interaction_pairs, table_pairs, tag_pairs
 from discreet.testing.parts import require_sums_add_up
 from discreet.testing.tiny_datasets import neighboring_datasets, tiny_histories
 
 __all__ = [
-    "CoupledResult",
     "CoupledRunError",
-    "NeighboringPair",
     "additive_log_ratio",
     "additive_renyi",
     "coupled_run",
