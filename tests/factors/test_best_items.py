@@ -60,6 +60,18 @@ def test_the_best_are_those_of_all_scores(
     there = np.isfinite(scores)
     assert np.array_equal(codes[there], plain_codes[there])
     assert there.any()
+    for row in range(3):  # one history by itself has the same list
+        one = slice(rows.indptr[row], rows.indptr[row + 1])
+        order = np.argsort(rows.indices[one])
+        best, values = model._top_of_one(
+            rows.indices[one][order].astype(np.int32),
+            rows.data[one][order].astype(np.float64),
+            min(n, N_ITEMS),
+            allowed=allowed,
+            exclude_seen=exclude_seen,
+        )
+        assert np.array_equal(best, codes[row])
+        assert np.array_equal(values, scores[row])
 
 
 def test_equal_scores_stand_in_the_order_of_the_items(tastes: PrivateRecommender) -> None:

@@ -11,6 +11,7 @@ from discreet.common.arrays import Codes, Floats, Integers, Mask
 __all__ = [
     "all_scores",
     "best_by_votes",
+    "best_of_one",
     "fit_to_grid",
     "projected_rows",
     "ridge_rows",
@@ -160,6 +161,51 @@ def summed_rows(starts: Integers, places: Integers, rows: NDArray[np.float32]) -
     return sums, any_of
 
 
+@njit(cache=True, nogil=True)
+def best_of_one(
+    liked: Integers,
+    hidden: Codes,
+    votes: NDArray[np.float32],
+    head: Codes,
+    place: Integers,
+    order: Integers,
+    level: Floats,
+    below: Floats,
+    allowed: Mask,
+    n: int,
+) -> tuple[Integers, Floats]:
+    """The best n items of one person, as in ``best_by_votes``; ``hidden`` are the codes that are not to be shown."""
+    codes, scores = np.full(n, -1), np.full(n, -np.inf)
+    sums = np.zeros(head.size)
+    spoke = _add_rows(votes, liked, 0, liked.size, sums)
+    found, bottom = 0, 0.0
+    if spoke:
+        bottom = min(0.0, sums.min()) - 1
+        for item in hidden:
+            if place[item] >= 0:
+                sums[place[item]] = -np.inf
+        for j in range(head.size):
+            # Equal scores stand in the order of the items: a later one does not pass.
+            if allowed[head[j]] and sums[j] > scores[n - 1]:
+                at = min(found, n - 1)
+                while at > 0 and scores[at - 1] < sums[j]:
+                    codes[at], scores[at] = codes[at - 1], scores[at - 1]
+                    at -= 1
+                codes[at], scores[at] = head[j], sums[j]
+                found = min(found + 1, n)
+    for item in order:
+        if found == n:
+            break
+        if not allowed[item] or (spoke and place[item] >= 0):
+            continue
+        where = np.searchsorted(hidden, item)
+        if where < hidden.size and hidden[where] == item:
+            continue
+        codes[found], scores[found] = item, bottom + below[item] if spoke else level[item]
+        found += 1
+    return codes, scores
+
+
 @njit(parallel=True, cache=True)
 def best_by_votes(
     starts: Integers,
@@ -168,6 +214,7 @@ def best_by_votes(
     seen: Codes,
     votes: NDArray[np.float32],
     head: Codes,
+    place: Integers,
     order: Integers,
     level: Floats,
     below: Floats,
@@ -187,6 +234,8 @@ def best_by_votes(
         Codes of the items that each person is not to be shown, rising.
     votes, head
         One row and one column for each item of the head, and their codes, rising.
+    place
+        Where each item stands in the head; −1 for the others.
     order, level, below
         All items, best first; what each scores for somebody without any place; and, for others, above the lowest score
         of the head, negative.
@@ -194,39 +243,20 @@ def best_by_votes(
         Which items may be shown at all.
     """
     people = starts.size - 1
-    codes, scores = np.full((people, n), -1), np.full((people, n), -np.inf)
-    place = np.full(allowed.size, -1)
-    for j in range(head.size):
-        place[head[j]] = j
+    codes, scores = np.empty((people, n), dtype=np.int64), np.empty((people, n))
     for person in prange(people):
-        sums = np.zeros(head.size)
-        spoke = _add_rows(votes, liked, starts[person], starts[person + 1], sums)
-        hidden = seen[seen_starts[person] : seen_starts[person + 1]]
-        found, bottom = 0, 0.0
-        if spoke:
-            bottom = min(0.0, sums.min()) - 1
-            for item in hidden:
-                if place[item] >= 0:
-                    sums[place[item]] = -np.inf
-            for j in range(head.size):
-                # Equal scores stand in the order of the items: a later one does not pass.
-                if allowed[head[j]] and sums[j] > scores[person, n - 1]:
-                    at = min(found, n - 1)
-                    while at > 0 and scores[person, at - 1] < sums[j]:
-                        codes[person, at], scores[person, at] = codes[person, at - 1], scores[person, at - 1]
-                        at -= 1
-                    codes[person, at], scores[person, at] = head[j], sums[j]
-                    found = min(found + 1, n)
-        for item in order:
-            if found == n:
-                break
-            if not allowed[item] or (spoke and place[item] >= 0):
-                continue
-            where = np.searchsorted(hidden, item)
-            if where < hidden.size and hidden[where] == item:
-                continue
-            codes[person, found], scores[person, found] = item, bottom + below[item] if spoke else level[item]
-            found += 1
+        codes[person], scores[person] = best_of_one(
+            liked[starts[person] : starts[person + 1]],
+            seen[seen_starts[person] : seen_starts[person + 1]],
+            votes,
+            head,
+            place,
+            order,
+            level,
+            below,
+            allowed,
+            n,
+        )
     return codes, scores
 
 

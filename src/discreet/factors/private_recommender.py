@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from discreet.common.arguments import require_whole
 from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.kernels import best_by_votes, summed_rows
+from discreet.factors.kernels import best_by_votes, best_of_one, summed_rows
 from discreet.factors.statistics import (
     ITEMS_SHARE,
     POPULARITY_STEP,
@@ -239,6 +240,7 @@ class PrivateRecommender(ReleasedModel):
 
     def _build(self, release: Release) -> None:
         public, parts = release.parameters, dict[str, Any](release.parts)
+        vars(self).pop("_by_popularity", None)  # of an earlier fit
         # In a series the first popularity fixes head and direction; the latest one is for everything else.
         plan = TastePlan.of(parts["first"], public.get("settled", public), users=self.users, most=self.head)
         now = TastePlan.of(parts.get("first_now", parts["first"]), public, users=self.users, most=self.head)
@@ -288,18 +290,21 @@ class PrivateRecommender(ReleasedModel):
         else:
             ordered = rows if rows.has_sorted_indices else rows.sorted_indices()
             seen_starts, seen = ordered.indptr.astype(np.int64), ordered.indices.astype(np.int32, copy=False)
-        return best_by_votes(
-            *self._places(rows),
-            seen_starts,
-            seen,
-            self._votes,
-            self.head_,
-            np.argsort(-self.popularity_, kind="stable"),
-            self.popularity_,
-            below_zero(self.popularity_),
-            allowed,
-            min(n, len(self.items_)),
-        )
+        ranked = (self._votes, self.head_, self._place, *self._by_popularity)
+        return best_by_votes(*self._places(rows), seen_starts, seen, *ranked, allowed, min(n, len(self.items_)))
+
+    def _top_of_one(
+        self, codes: Codes, values: Floats, n: int, *, allowed: Mask, exclude_seen: bool
+    ) -> tuple[Integers, Floats]:
+        liked = self._place[codes if self.threshold_ is None else codes[values >= self.threshold_]]
+        hidden, ranked = codes if exclude_seen else codes[:0], self._by_popularity
+        return best_of_one(liked, hidden, self._votes, self.head_, self._place, *ranked, allowed, n)
+
+    @cached_property
+    def _by_popularity(self) -> tuple[Integers, Floats, Floats]:
+        """All items, the most popular first; their popularity; and the same below 0."""
+        popularity = self.popularity_
+        return np.argsort(-popularity, kind="stable"), popularity, below_zero(popularity)
 
     def _places(self, rows: csr_array) -> tuple[Integers, Integers]:
         """Where the liked items of each history begin, and their places in the head; −1 for items elsewhere."""

@@ -308,6 +308,16 @@ class Recommender(ABC):
             codes[begin : begin + step], best[begin : begin + step] = largest(scores, n)
         return codes, best
 
+    def _top_of_one(
+        self, codes: Codes, values: Floats, n: int, *, allowed: Mask, exclude_seen: bool
+    ) -> tuple[Integers, Floats]:
+        """The same for one history of codes, rising, and ratings; for models that need no matrix for it."""
+        from scipy.sparse import csr_array
+
+        rows = csr_array((values, codes, [0, codes.size]), shape=(1, len(self.items_)))
+        best, scores = self._top(rows, n, allowed=allowed, exclude_seen=exclude_seen)
+        return best[0], scores[0]
+
     def _rate(self, rows: csr_array, row: Integers, item: Codes) -> Floats:
         """Predicted rating of ``item[i]`` for history ``rows[row[i]]``; NaN where there is none, as for all here."""
         return np.full(item.size, np.nan)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import sqlalchemy as sql
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
-from discreet.service.api import admin, data, keys, releases, runs
+from discreet.service.api import admin, asking, data, keys, releases, runs
+from discreet.service.guard import Guard, answer
 from discreet.service.hub import Hub
-from discreet.service.problems import MEDIA_TYPE, Problem, problem_of
+from discreet.service.problems import Problem, problem_of
 from discreet.service.schema import TENANTS
 from discreet.service.settings import ServiceSettings
 from discreet.service.store import Store
@@ -26,18 +25,6 @@ from discreet.service.store import Store
 __all__ = ["create_app"]
 
 LOGGER = logging.getLogger("discreet.service")
-
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 
 def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
@@ -69,11 +56,11 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     )
     app.state.hub = hub
     app.state.local = _local_curator(hub) if settings.insecure_local else None
-    for part in (keys, data, runs, releases, admin):
+    for part in (keys, data, runs, releases, asking, admin):
         app.include_router(part.router, prefix="/v1")
     app.include_router(admin.health)
     _add_errors(app)
-    app.middleware("http")(_guard(settings))
+    app.add_middleware(Guard, settings=settings)
     return app
 
 
@@ -103,33 +90,10 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         words = {404: "There is nothing here.", 405: "This cannot be done here."}
-        return answer(Problem(error.status_code, "http", words.get(error.status_code, str(error.detail))))
+        code = "too-large" if error.status_code == 413 else "http"
+        return answer(Problem(error.status_code, code, words.get(error.status_code, str(error.detail))))
 
     @app.exception_handler(Exception)
     async def _defect(request: Request, error: Exception) -> Response:
         LOGGER.exception("defect at %s %s", request.method, request.url.path)
         return answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."))
-
-
-def answer(problem: Problem) -> Response:
-    """A problem as an answer."""
-    return JSONResponse(problem.to_json(), problem.status, media_type=MEDIA_TYPE, headers=problem.headers)
-
-
-def _guard(settings: ServiceSettings) -> Callable[..., Awaitable[Response]]:
-    async def guard(request: Request, follow: Callable[[Request], Awaitable[Response]]) -> Response:
-        size = request.headers.get("content-length", "0")
-        upload = request.url.path == "/v1/uploads"
-        if not upload and (not size.isdigit() or int(size) > settings.body_limit):
-            response: Any = answer(
-                Problem(
-                    413, "too-large", f"The most that is taken is {settings.body_limit:,} bytes.", remedy="Send less."
-                )
-            )
-        else:
-            response = await follow(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
-    return guard

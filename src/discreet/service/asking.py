@@ -2,93 +2,127 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from sqlalchemy.engine import Row
 
-from discreet.data import Interactions
-from discreet.data.id_forms import typed
+from discreet.counting import ContextPopularity
+from discreet.counting import top as best_counts
+from discreet.data import Interactions, TagAssignments
 from discreet.errors import UnknownItemsWarning
+from discreet.models.quick_lists import QuickList, QuickLists
+from discreet.models.ranking import largest
 from discreet.models.recommender import Recommender, load_model
 from discreet.privacy import Release
+from discreet.service.asking_queries import AskedAnswers
+from discreet.service.datasets import Datasets
+from discreet.service.own_records import OwnRecords
 from discreet.service.problems import Problem
+from discreet.service.remembering import Bounded
 from discreet.service.store import Store
 
-__all__ = ["Asked", "Asking"]
-
-MOST_ANSWERS = 10_000
-"""Answers that are remembered for each model."""
+__all__ = ["MOST_ITEMS", "Asked", "AskedTags", "Asking"]
 
 MOST_ITEMS = 1000
 """The longest list that one request may ask for."""
 
+MOST_BYTES = 64 * 1024**2
+"""Of the answers that are remembered."""
+
+KEY_BYTES = 200
+"""What an entry takes beside its answer."""
+
+NOBODY = "\0"
+"""Whoever posts their tags has no name."""
+
+History = Sequence[Any] | Mapping[Any, float]
+
 
 class Asked:
-    """One loaded model, and the answers that it gave.
+    """One loaded model.
 
     Equal questions get equal answers: a model is fixed, and what it answers is a function of the question.
     """
 
     def __init__(self, model: Recommender, titles: Mapping[Any, str]) -> None:
-        self.model, self.titles = model, titles
-        self._answers: OrderedDict[Any, dict[str, Any]] = OrderedDict()
-        self._lock = threading.Lock()
+        self.model, self.titles, self.lists = model, titles, QuickLists(model)
 
-    def recommend(self, history: Sequence[Any] | Mapping[str, float], n: int) -> dict[str, Any]:
+    def recommend(
+        self,
+        history: History,
+        n: int,
+        *,
+        context: Mapping[str, str] | None = None,
+        exclude_seen: bool = True,
+        items: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
         """The best items for somebody with this history; items that the model does not know are ignored and named."""
-        pairs = tuple(history.items()) if isinstance(history, Mapping) else tuple(history)
-        question = ("recommend", isinstance(history, Mapping), pairs, n)
-        with self._lock:
-            known = self._answers.get(question)
-            if known is not None:
-                self._answers.move_to_end(question)
-                return known
-        answer = self._recommended(history, n)
-        with self._lock:
-            self._answers[question] = answer
-            while len(self._answers) > MOST_ANSWERS:
-                self._answers.popitem(last=False)
+        if context is None:
+            found = self.lists.recommend(history, n, exclude_seen=exclude_seen, items=items)
+        else:
+            found = self._in_context(history, n, context, exclude_seen=exclude_seen, items=items)
+        answer = self._shown(found)
+        if items is not None:
+            answer["ignored"] = [*answer["ignored"], *(one for one in items if self.lists.code(one) is None)]
         return answer
 
-    def _recommended(self, history: Sequence[Any] | Mapping[str, float], n: int) -> dict[str, Any]:
-        items = self.model.items_
-        named = [typed(one, items.series) if isinstance(one, str) else one for one in history]
-        unknown = [one for one in named if one not in items]
-        values = history.values() if isinstance(history, Mapping) else None
+    def recommend_many(self, histories: Sequence[History], n: int) -> list[dict[str, Any]]:
+        """The same for many histories, in their order."""
+        return [self._shown(found) for found in self.lists.recommend_many(histories, n)]
+
+    def _in_context(
+        self, history: History, n: int, context: Mapping[str, str], *, exclude_seen: bool, items: Sequence[Any] | None
+    ) -> QuickList:
+        if not isinstance(self.model, ContextPopularity):
+            raise Problem(
+                422, "request", "This model has no contexts.", remedy="Leave context out, or ask context-popularity."
+            )
+        known, unknown = self._known(history)
+        some = None if items is None else self._known(items)[0]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnknownItemsWarning)
-            given = named if values is None else dict(zip(named, values, strict=True))
-            best = self.model.recommend(history=given, n=n)
-        return {"items": self._named(best.to_dicts(), "item_id"), "ignored": unknown}
+            best = self.model.recommend(history=known, n=n, context=context, exclude_seen=exclude_seen, items=some)
+        return QuickList(best["item_id"].to_list(), best["score"].to_list(), unknown)
 
     def similar(self, item: Any, n: int) -> dict[str, Any]:
         """The items most like one."""
-        named = typed(item, self.model.items_.series) if isinstance(item, str) else item
-        if named not in self.model.items_:
-            return {"items": [], "ignored": [item]}
-        rows = self.model.similar_items([named], n=n).drop("item_id").rename({"similar_id": "item_id"}).to_dicts()
-        return {"items": self._named(rows, "item_id"), "ignored": []}
+        return self.similar_many([item], n)[0]
 
-    def predict(self, items: Sequence[Any], history: Mapping[str, float] | Sequence[Any]) -> dict[str, Any]:
+    def similar_many(self, items: Sequence[Any], n: int) -> list[dict[str, Any]]:
+        """The items most like each of these, in their order, each once; none of an unknown one."""
+        codes = {item: self.lists.code(item) for item in items}
+        known = list(dict.fromkeys(code for code in codes.values() if code is not None))
+        found: dict[int, QuickList] = {}
+        if known:
+            scores = self.model._similar(np.array(known, dtype=np.int32))
+            scores[np.arange(len(known)), known] = -np.inf
+            best, values = largest(scores, min(n, scores.shape[1]))
+            for code, row, value in zip(known, best.tolist(), values.tolist(), strict=True):
+                found[code] = self.lists.named(row, value)
+        nothing = QuickList([], [], [])
+        return [
+            self._shown(found[code] if code is not None else nothing._replace(unknown=[item]))
+            for item, code in codes.items()
+        ]
+
+    def predict(self, items: Sequence[Any], history: History) -> dict[str, Any]:
         """Predicted ratings of items for somebody with this history."""
-        known = self.model.items_
-        named = [typed(one, known.series) if isinstance(one, str) else one for one in items]
+        asked, unknown = self._known(items)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnknownItemsWarning)
-            asked = [one for one in named if one in known]
-            rows = self.model.predict(asked, history=_typed(history, known)).to_dicts() if asked else []
-        return {"items": self._named(rows, "item_id"), "ignored": [one for one in named if one not in known]}
+            rows = self.model.predict(asked, history=self._known(history)[0]).to_dicts() if asked else []
+        for row in rows:
+            self._add_title(row)
+        return {"items": rows, "ignored": unknown}
 
     def complete(self, text: str, n: int = 10) -> list[dict[str, Any]]:
         """Items whose id or title has the text in it, for completion."""
         wanted, found = text.casefold(), []
-        for item in self.model.items_.ids():
+        for item in self.lists.ids:
             title = self.titles.get(item, "")
             if wanted in str(item).casefold() or wanted in title.casefold():
                 found.append({"item_id": item, "title": title})
@@ -96,47 +130,141 @@ class Asked:
                     break
         return found
 
-    def _named(self, rows: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
-        for row in rows:
-            if (title := self.titles.get(row[column])) is not None:
-                row["title"] = title
-            if isinstance(row.get("score"), float) and not np.isfinite(row["score"]):
-                row["score"] = None
-        return rows
+    def _known(self, given: History) -> tuple[Any, list[Any]]:
+        """What is given in the ids of the model, and what it does not know."""
+        ids, unknown = self.lists.ids, []
+        values = given if isinstance(given, Mapping) else None
+        known = dict[Any, float]()
+        for item in given:
+            code = self.lists.code(item)
+            if code is None:
+                unknown.append(item)
+            else:
+                known[ids[code]] = 1.0 if values is None else values[item]
+        return known if values is not None else list(known), unknown
+
+    def _shown(self, found: QuickList) -> dict[str, Any]:
+        rows = [
+            {"item_id": item, "score": score, "rank": rank}
+            for rank, (item, score) in enumerate(zip(found.items, found.scores, strict=True), 1)
+        ]
+        if self.titles:
+            for row in rows:
+                self._add_title(row)
+        return {"items": rows, "ignored": found.unknown}
+
+    def _add_title(self, row: dict[str, Any]) -> None:
+        if (title := self.titles.get(row["item_id"])) is not None:
+            row["title"] = title
+
+
+class AskedTags:
+    """One loaded release of tags, with the recommender that is made from it."""
+
+    def __init__(self, release: Release) -> None:
+        from discreet.tagging import recommender
+
+        self.model = recommender(release)
+
+    def recommend(self, resources: Sequence[Any], own: Iterable[tuple[Any, Any]], n: int) -> dict[str, Any]:
+        """The best tags for somebody who is about to tag each of these resources and has tagged before as given."""
+        triples = list(own)
+        mine = None
+        if triples:
+            columns = {
+                "user_id": [NOBODY] * len(triples),
+                "resource_id": [str(resource) for resource, _ in triples],
+                "tag": [str(tag) for _, tag in triples],
+            }
+            mine = TagAssignments(columns)
+        lists: dict[Any, list[dict[str, Any]]] = {resource: [] for resource in resources}
+        best = self.model.recommend([(NOBODY, resource) for resource in lists], n=n, own=mine)
+        for row in best.drop("user_id").to_dicts():
+            lists[row.pop("resource_id")].append(row)
+        return {"entries": [{"resource": resource, "tags": tags} for resource, tags in lists.items()]}
 
 
 class Asking:
-    """Models that are kept loaded."""
+    """What is kept loaded: models, releases of tags and of answers, counts; and answers that were given."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
-        self._models: OrderedDict[str, Asked] = OrderedDict()
-        self._lock = threading.Lock()
+        self.store, self.own = store, OwnRecords(store)
+        self._loaded: Bounded[Any] = Bounded(store.settings.models_in_memory)
+        self._answers: Bounded[bytes] = Bounded(MOST_BYTES)
+
+    # Answers that were given
+
+    def known(self, *question: str | bytes) -> tuple[bytes, bytes | None]:
+        """What stands for a question, and the answer that was given to it.
+
+        The questions themselves are not kept: a digest is. The key of the caller belongs to it, so that nobody can
+        tell by the time of an answer what somebody else has asked.
+        """
+        digest = blake2b(digest_size=16)
+        for part in question:
+            digest.update(part if isinstance(part, bytes) else part.encode())
+            digest.update(b"\0")
+        name = digest.digest()
+        return name, self._answers.get(name)
+
+    def remember(self, name: bytes, answer: bytes) -> bytes:
+        return self._answers.put(name, answer, len(answer) + KEY_BYTES)
+
+    # What is loaded
 
     def model(self, row: Row[Any]) -> Asked:
         """The model of a release, loaded where it is not."""
-        with self._lock:
-            if row.id in self._models:
-                self._models.move_to_end(row.id)
-                return self._models[row.id]
         if not row.is_model:
             raise Problem(
                 409,
                 "not-a-model",
                 "This release is no model.",
-                remedy="Its tables are under …/table; counts have …/top.",
+                remedy="Its tables are under …/table; counts have …/top, tags …/tags, answers …/answers.",
             )
-        asked = Asked(load_model(row.place), self._titles(row))
-        with self._lock:
-            self._models[row.id] = asked
-            while len(self._models) > self.store.settings.models_in_memory:
-                self._models.popitem(last=False)
-        return asked
+        known = self.loaded(row)
+        return known if known is not None else self._loaded.put(row.id, Asked(load_model(row.place), self._titles(row)))
+
+    def loaded(self, row: Row[Any]) -> Asked | None:
+        """The model of a release, if it is loaded."""
+        return self._loaded.get(row.id) if row.is_model else None
+
+    def tags(self, row: Row[Any]) -> AskedTags:
+        """The recommender of a release of tags."""
+        if row.gives != "tags":
+            raise Problem(409, "not-tags", "This is no release of tags.", remedy="Ask one whose `gives` is tags.")
+        known = self._loaded.get(row.id)
+        return known if known is not None else self._loaded.put(row.id, AskedTags(Release.load(row.place)))
+
+    def answers(self, row: Row[Any]) -> AskedAnswers:
+        """The answers of a release of answers."""
+        if row.gives != "answers":
+            raise Problem(
+                409, "not-answers", "This is no release of answers.", remedy="Ask one whose `gives` is answers."
+            )
+        known = self._loaded.get(row.id)
+        if known is not None:
+            return known
+        datasets = Datasets(self.store)
+        found = None if row.dataset is None else datasets._find(row.tenant, row.dataset)
+        public = None if found is None else datasets.public(row.tenant, found.id)
+        return self._loaded.put(row.id, AskedAnswers(Release.load(row.place), getattr(public, "domains", None)))
+
+    def top(self, row: Row[Any], k: int, where: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """The most popular items of a release of counts or of a top list, in all or in a context."""
+        name = (row.id, "counts")
+        release = self._loaded.get(name)
+        if release is None:
+            release = self._loaded.put(name, Release.load(row.place))
+        if where:
+            return ContextPopularity.of_release(release).recommend(context=dict(where), n=k).to_dicts()
+        if release.kind == "top-items":
+            return release.table("top").head(k).to_dicts()
+        if "counts" not in release.parts:
+            raise Problem(409, "not-counts", f"A release of kind {release.kind!r} has no list of popular items.")
+        return best_counts(release, min(k, release.table("counts").height)).to_dicts()
 
     def _titles(self, row: Row[Any]) -> dict[Any, str]:
         """Titles of items from the public catalog of the dataset."""
-        from discreet.service.datasets import Datasets
-
         if row.dataset is None:
             return {}
         datasets = Datasets(self.store)
@@ -148,24 +276,3 @@ class Asking:
         if public.item_table is None or "title" not in public.item_table.columns:
             return {}
         return dict(zip(public.items.ids(), public.item_table["title"].to_list(), strict=True))
-
-
-def top(place: str | Path, k: int, where: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The most popular items of a release of counts or of a top list, in all or in a context."""
-    from discreet.counting import ContextPopularity
-    from discreet.counting import top as best
-
-    release = Release.load(place)
-    if where:
-        return ContextPopularity.of_release(release).recommend(context=dict(where), n=k).to_dicts()
-    if release.kind == "top-items":
-        return release.table("top").head(k).to_dicts()
-    if release.kind != "item-counts":
-        raise Problem(409, "not-counts", f"A release of kind {release.kind!r} has no list of popular items.")
-    return best(release, min(k, release.table("counts").height)).to_dicts()
-
-
-def _typed(history: Mapping[str, float] | Sequence[Any], known: Any) -> Any:
-    if isinstance(history, Mapping):
-        return {typed(item, known.series): value for item, value in history.items()}
-    return [typed(one, known.series) if isinstance(one, str) else one for one in history]

@@ -11,6 +11,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Row
 
 from discreet.data import Interactions, Table, TagAssignments, read
+from discreet.data.domains import CategoricalDomain
 from discreet.data.readers import write
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
@@ -90,7 +91,7 @@ class Datasets:
             self.drop(tenant, dataset)
             raise
         folder = self.store.folder(tenant, "data", dataset)
-        write(data.emptied(), folder / PUBLIC, overwrite=True)
+        write(public_side(data), folder / PUBLIC, overwrite=True)
         with self.store.write("datasets") as connection:
             kind = {Interactions: "interactions", TagAssignments: "tags", Table: "table"}[type(data)]
             connection.execute(sql.update(DATASETS).where(DATASETS.c.id == dataset).values(kind=kind))
@@ -155,6 +156,24 @@ class Datasets:
     def _find(self, tenant: str, dataset: str) -> Row[Any] | None:
         named = sql.or_(DATASETS.c.id == dataset, DATASETS.c.name == dataset)
         return self.store.one(sql.select(DATASETS).where(DATASETS.c.tenant == tenant, named))
+
+
+def public_side(data: Data) -> Data:
+    """What is public about data: the lists, scales and domains, and no record.
+
+    Of a table also how many rows it has and which of them belong to one group, which its guarantees do not cover; every
+    row is the same one.
+    """
+    if not isinstance(data, Table):
+        return data.emptied()
+    columns: dict[str, Any] = {
+        name: [domain.values[0] if isinstance(domain, CategoricalDomain) else int(domain._firsts()[0])] * len(data)
+        for name, domain in data.domains.items()
+    }
+    group = next((name for name in data.to_frame().columns if name not in data.attributes), None)
+    if group is not None:
+        columns[group] = data.group
+    return Table(columns, domains=data.domains, group=group, name=data.name)
 
 
 def shown(row: Row[Any], caller: Caller) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
-import time
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -18,6 +16,7 @@ from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.service.access import ROLES, Caller, Role
 from discreet.service.problems import Problem, not_found
+from discreet.service.remembering import Recent
 from discreet.service.schema import KEYS, SESSIONS, TENANTS, TOKENS
 from discreet.service.store import Store, fresh_id, now
 
@@ -26,9 +25,6 @@ __all__ = ["Keys", "require_scope"]
 PREFIX = "dk"
 SESSION_HOURS = 12
 LINK_HOURS = 24
-REMEMBER_SECONDS = 2.0
-"""So long a key that was found good is not looked up again; a revoked key stops working within this time."""
-
 NOBODY = hashlib.sha256(b"no key").hexdigest()
 
 
@@ -54,8 +50,7 @@ class Keys:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._good: dict[str, tuple[float, Caller]] = {}
-        self._lock = threading.Lock()
+        self._good: Recent[Caller] = Recent()
 
     # Tenants and their first key
 
@@ -157,7 +152,7 @@ class Keys:
             connection.execute(sql.update(KEYS).where(KEYS.c.id == key).values(hash=digest(hidden)))
             self._end_sessions(connection, key)
             self.store.log(connection, caller.tenant, caller.who, "rotate key", key)
-        self._forget()
+        self._good.clear()
         return f"{PREFIX}_{key}_{hidden}"
 
     def revoke(self, caller: Caller, key: str) -> None:
@@ -168,7 +163,7 @@ class Keys:
             connection.execute(sql.update(KEYS).where(KEYS.c.id == key).values(revoked=now()))
             self._end_sessions(connection, key)
             self.store.log(connection, caller.tenant, caller.who, "revoke key", key)
-        self._forget()
+        self._good.clear()
 
     def listed(self, caller: Caller) -> list[dict[str, Any]]:
         """The keys of the tenant, without anything that could be used as one."""
@@ -191,10 +186,9 @@ class Keys:
 
     def caller(self, given: str) -> Caller:
         """Who a key belongs to."""
-        hashed = digest(given)
-        known = self._good.get(hashed)
-        if known is not None and time.monotonic() - known[0] < REMEMBER_SECONDS:
-            return known[1]
+        known = self.recent(given)
+        if known is not None:
+            return known
         prefix, _, rest = given.partition("_")
         key, _, hidden = rest.partition("_")
         row = self.store.one(sql.select(KEYS).where(KEYS.c.id == key)) if prefix == PREFIX else None
@@ -203,16 +197,11 @@ class Keys:
             raise unauthorized()
         with self.store.write() as connection:
             connection.execute(sql.update(KEYS).where(KEYS.c.id == key).values(last_used=now()))
-        caller = caller_of(row)
-        with self._lock:
-            if len(self._good) > 10_000:
-                self._good.clear()
-            self._good[hashed] = (time.monotonic(), caller)
-        return caller
+        return self._good.put(digest(given), caller_of(row))
 
-    def _forget(self) -> None:
-        with self._lock:
-            self._good.clear()
+    def recent(self, given: str) -> Caller | None:
+        """Who a key belongs to, if it was found good within the last moment."""
+        return self._good.get(digest(given))
 
     # Sessions of browsers
 
@@ -282,4 +271,9 @@ def caller_of(row: Row[Any]) -> Caller:
 def public(row: Row[Any]) -> dict[str, Any]:
     """What a list of keys shows."""
     shown = ("id", "name", "role", "scope", "created", "expires", "revoked", "last_used")
-    return {name: getattr(row, name) for name in shown}
+    return {name: getattr(row, name) for name in shown} | {"side": side_of(row.role, row.scope)}
+
+
+def side_of(role: str, scope: Mapping[str, Any]) -> str:
+    """Where a key stands: one that may ask for all users sees what depends on everybody's records."""
+    return "curator" if role == "curator" or scope.get("users") == "all" else "public"

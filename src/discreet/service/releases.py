@@ -14,6 +14,7 @@ from discreet.privacy import Guarantee, Release, Standing
 from discreet.privacy.folders import MANIFEST
 from discreet.service.access import Caller
 from discreet.service.problems import not_found
+from discreet.service.remembering import Recent
 from discreet.service.schema import RELEASES
 from discreet.service.store import Store, now
 
@@ -28,6 +29,7 @@ class Releases:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._recent: Recent[Row[Any]] = Recent()
 
     def place(self, tenant: str, job: str) -> Path:
         """Where the release of a job goes; a repeated job has the same place."""
@@ -71,6 +73,14 @@ class Releases:
         if row is None:
             raise not_found("release", release)
         return row
+
+    def known(self, caller: Caller, release: str) -> Row[Any] | None:
+        """What ``recent`` found within the last moment."""
+        return self._recent.get((caller.tenant, caller.key, release))
+
+    def recent(self, caller: Caller, release: str) -> Row[Any]:
+        """The same as ``get``, as it was found within the last moment: for questions, which come by the thousand."""
+        return self._recent.of((caller.tenant, caller.key, release), lambda: self.get(caller, release))
 
     def listed(
         self, caller: Caller, *, before: int | None = None, limit: int = 50, population: str | None = None

@@ -43,8 +43,8 @@ class RunRequest:
     contexts
         For counts and top lists: what to count by.
     queries, coupling
-        For answers: the queries (as ``queries_from_json`` takes them), and the group column or public attribute of rows
-        that depend on each other.
+        For answers: the queries (as ``queries_from_json`` takes them), and the column of groups of rows that depend on
+        each other.
     allow_refuted
         Run a published method whose guarantee is refuted; for curators.
     """
@@ -139,7 +139,10 @@ class RunRequest:
         if self.gives == "answers" and self.coupling is not None:
             assert isinstance(data, Table)
             if self.coupling in data.domains:
-                return {"coupling": Coupling.by_attribute(data, self.coupling, public=True)}
+                raise UsageError(
+                    f"the attribute {self.coupling!r} is part of the records, so it says nothing public about groups.",
+                    remedy="Name the column of groups when the table is written: Table(…, group=…).",
+                )
             return {"coupling": Coupling.by_group(data)}
         return {}
 

@@ -36,8 +36,8 @@ class ServiceSettings:
         The most jobs that wait, of one tenant and of one key.
     rate_limit
         The most requests of one key in a second, on average over ten seconds.
-    models_in_memory
-        How many models are kept loaded for asking.
+    models_in_memory, records_in_memory
+        How many models and releases are kept loaded for asking, and how many datasets for asking for a user.
     secure_cookies
         Whether cookies are for HTTPS alone. Off only where the service is reached without TLS.
     insecure_local
@@ -57,6 +57,7 @@ class ServiceSettings:
     key_queue_limit: int = 20
     rate_limit: int = 1000
     models_in_memory: int = 8
+    records_in_memory: int = 2
     secure_cookies: bool = False
     insecure_local: bool = False
     public_url: str = "http://127.0.0.1:8000"

@@ -235,7 +235,8 @@ def too_large(limit: int) -> Problem:
 def allow_asking(hub: TheHub, caller: TheCaller, dataset: str, body: Asking) -> None:
     """Allow recommendations for a user of these data, from that user's own records.
 
-    Such an answer uses one person's records and is for that person alone. A key says for whom it may ask.
+    Such an answer uses one person's records and is for that person alone. A key says for whom it may ask; one that may
+    ask for all users can learn about everybody, and counts as the curator's side.
     """
     caller.require("manage data")
     hub.datasets.allow_users(caller, hub.datasets.get(caller, dataset).id, body.allowed)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from discreet.service.api.shared import Body, TheCaller, TheHub, problems
+from discreet.service.keys import side_of
 
 __all__ = ["router"]
 
@@ -49,12 +50,21 @@ def set_up(hub: TheHub, body: Setup) -> dict[str, Any]:
 @router.get("/me", responses=problems())
 def me(caller: TheCaller) -> dict[str, Any]:
     """Who a key belongs to, and what it may do."""
-    return {"key": caller.key, "name": caller.name, "role": caller.role, "scope": dict(caller.scope)}
+    return {
+        "key": caller.key,
+        "name": caller.name,
+        "role": caller.role,
+        "scope": dict(caller.scope),
+        "side": side_of(caller.role, caller.scope),
+    }
 
 
 @router.get("/keys", responses=problems())
 def list_keys(hub: TheHub, caller: TheCaller) -> dict[str, Any]:
-    """All keys, without what could be used as one."""
+    """All keys, without what could be used as one.
+
+    ``side`` is "curator" for curators and for keys that may ask for all users, "public" for the others.
+    """
     return {"entries": hub.keys.listed(caller)}
 
 
