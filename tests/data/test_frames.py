@@ -84,12 +84,27 @@ def test_what_holds_no_records(data):
         ([(1, 2), (1, 2, 3)], "row 1 has 3 fields, the first has 2"),
         ([(1, 2, 3, 4)], "rows of 4 fields"),
         ({"u": [1], "i": [1, 2]}, "different lengths"),
-        ([(1, 2), ("a", 2), (None, 2)], "row 2 is blank"),
     ],
 )
 def test_rows_that_do_not_fit(data, message):
     with pytest.raises(DataError, match=message):
         as_frame(data, ["u", "i", "r"])
+
+
+def test_a_blank_among_values_of_several_types_is_null():
+    frame = as_frame([(1, 2), ("a", 2), (None, 2)], ["u", "i"])
+    assert frame["u"].to_list() == [1, "a", None]
+    assert frame["u"].null_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("ids", "dtype"),
+    [([7, None, 8], pl.Int64), (["a", float("nan"), "b"], pl.String), ([("a", 1), None, 2.5], pl.Object)],
+)
+def test_a_missing_id_changes_no_other(ids, dtype):
+    column = as_frame({"u": ids}, [], ids=("u",))["u"]
+    assert column.dtype == dtype
+    assert column.to_list() == [ids[0], None, ids[2]]
 
 
 def test_the_callers_arrays_stay_the_callers():

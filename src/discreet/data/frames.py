@@ -20,8 +20,20 @@ from discreet.data.periods import Window
 from discreet.data.values import spelled_column, spelled_values
 from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["as_frame", "as_mask", "numeric_column", "require_columns", "time_column", "typed_columns"]
+__all__ = [
+    "as_frame",
+    "as_mask",
+    "numbers_of",
+    "numeric_column",
+    "require_columns",
+    "seconds_of",
+    "time_column",
+    "times_within",
+    "typed_columns",
+]
 
+LARGEST = 2**62
+"""The largest time that is written as a number."""
 MOST_EXACT = 2**53
 """Whole numbers beyond this are rounded as 64-bit floats."""
 
@@ -122,28 +134,30 @@ def numeric_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.floating
     if name is None or name not in frame.columns:
         return None
     column = frame[name]
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
-        raise DataError(f"values of type {column.dtype} are not numbers.", column=name, remedy="Give numbers.")
-    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        if column.dtype == pl.Object:
-            numbers = pl.Series([_number(value) for value in column], dtype=pl.Float64)
-        else:
-            numbers = _numbers_in(column.cast(pl.String, strict=False))
-        row = int(np.argmax(numbers.is_null().to_numpy())) if len(column) else 0
-        if not len(column) or not numbers.null_count():
-            column = numbers
-        else:
-            raise DataError(
-                f"row {row} is not a number.",
-                column=name,
-                value=column[row],
-                remedy="Give numbers, or leave the column out.",
-            )
-    if column.null_count():
-        row = int(np.argmax(column.is_null().to_numpy()))
-        raise DataError(f"row {row} is blank.", column=name, remedy="Fill it, or remove the row.")
+    numbers = numbers_of(column)
+    if numbers.null_count():
+        row = int(np.argmax(numbers.is_null().to_numpy()))
+        if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+            raise DataError(f"row {row} is blank.", column=name, remedy="Fill it, or remove the row.")
+        raise DataError(
+            f"row {row} is not a number.",
+            column=name,
+            value=column[row],
+            remedy="Give numbers, or leave the column out.",
+        )
     wanted = pl.Float32 if column.dtype in (pl.Float32, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else pl.Float64
-    return column.cast(wanted).to_numpy()
+    return numbers.cast(wanted).to_numpy()
+
+
+def numbers_of(column: pl.Series) -> pl.Series:
+    """The numbers in a column; null where there is none. A DataError for types that are no numbers."""
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
+        raise DataError(f"values of type {column.dtype} are not numbers.", column=column.name, remedy="Give numbers.")
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column
+    if column.dtype == pl.Object:
+        return pl.Series([_number(value) for value in column], dtype=pl.Float64)
+    return _numbers_in(column.cast(pl.String, strict=False))
 
 
 def times_within(frame: pl.DataFrame, name: str | None, window: Window) -> pl.Series:
@@ -173,26 +187,27 @@ def time_column(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | No
     if column.null_count():
         row = int(np.argmax(column.is_null().to_numpy()))
         raise DataError(f"row {row} is blank.", column=name, remedy="Fill it, or leave the column out.")
+    seconds = seconds_of(column)
+    if seconds.null_count():
+        row = int(np.argmax(seconds.is_null().to_numpy()))
+        remedy = f"Give seconds since 1970{' or datetimes' if column.dtype == pl.Object else ''}."
+        raise DataError(f"row {row} is no time.", column=name, value=column[row], remedy=remedy)
+    return seconds.to_numpy()
+
+
+def seconds_of(column: pl.Series) -> pl.Series:
+    """Whole seconds since 1970; null where a value is no time. A DataError for types that are no times."""
     if column.dtype in (pl.Date, pl.Datetime):
-        return column.cast(pl.Datetime("us")).dt.epoch("s").cast(pl.Int64).to_numpy()
+        return column.cast(pl.Datetime("us")).dt.epoch("s").cast(pl.Int64)
     if column.dtype == pl.Object:
-        return _seconds_of_each(column, name)
+        return pl.Series([_seconds(value) for value in column], dtype=pl.Int64)
     if column.dtype.is_integer():
-        seconds = column.cast(pl.Int64, strict=False)
-        if seconds.null_count():
-            row = int(np.argmax(seconds.is_null().to_numpy()))
-            raise DataError(f"row {row} is no time.", column=name, value=column[row], remedy="Give seconds since 1970.")
-        return seconds.to_numpy()
+        return column.cast(pl.Int64, strict=False)
     if column.dtype.is_float():
-        seconds = column.to_numpy()
-        wrong = ~np.isfinite(seconds)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataError(f"row {row} is no time.", column=name, value=float(seconds[row]))
-        return np.floor(seconds).astype(np.int64)
+        return column.floor().set(~(column.abs() < LARGEST).fill_null(False), None).cast(pl.Int64)
     raise DataError(
         f"times of type {column.dtype} are not understood.",
-        column=name,
+        column=column.name,
         remedy="Give seconds since 1970 or a datetime column.",
     )
 
@@ -220,23 +235,15 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float | Decimal | np.number | np.bool_) else None
 
 
-def _seconds_of_each(column: pl.Series, name: str) -> NDArray[np.int64]:
-    """Times of several types: seconds since 1970, dates and datetimes, which are UTC without a zone."""
-    seconds = np.empty(len(column), dtype=np.int64)
-    for row, value in enumerate(column):
-        if isinstance(value, date) and not isinstance(value, datetime):
-            value = datetime(value.year, value.month, value.day)
-        if isinstance(value, datetime):
-            value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
-            raise DataError(
-                f"row {row} is no time.",
-                column=name,
-                value=value,
-                remedy="Give seconds since 1970 or datetimes.",
-            )
-        seconds[row] = math.floor(value)
-    return seconds
+def _seconds(value: Any) -> int | None:
+    """One time: seconds since 1970, a date, or a datetime, which is UTC without a zone; None for anything else."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime):
+        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        return None
+    return math.floor(value)
 
 
 def _is_untyped(values: Any) -> bool:
@@ -329,9 +336,7 @@ def _python_column(values: list[Any], name: str, *, ids: Collection[str], texts:
     if name in texts:
         return spelled_values(values, column=name)
     if name in ids:
-        if None in values:  # IdMap raises the error, which names the kind of id
-            return pl.Series([None if value is None else "" for value in values], dtype=pl.String)
-        return as_id_series(values, what="record")
+        return _id_column(values)
     values = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
     kinds = {type(value) for value in values if value is not None}
     # polars would replace a member of an Enum by its value.
@@ -345,8 +350,23 @@ def _python_column(values: list[Any], name: str, *, ids: Collection[str], texts:
         if series is not None and series.dtype != pl.Object and not series.dtype.is_nested():
             return series
     if None in values:
-        raise DataError(f"row {values.index(None)} is blank.", remedy="Fill it, or remove the row.")
+        return pl.Series(values, dtype=pl.Object)
     return as_id_series(values, what="record")
+
+
+def _id_column(values: list[Any]) -> pl.Series:
+    """Ids of Python; those that are missing (None and NaN) are null, whatever the others are."""
+    rows = [row for row, value in enumerate(values) if not (value is None or (type(value) is float and value != value))]
+    if len(rows) == len(values):
+        return as_id_series(values, what="record")
+    present = as_id_series([values[row] for row in rows], what="record")
+    if present.dtype != pl.Object:
+        places: list[int | None] = [None] * len(values)
+        for place, row in enumerate(rows):
+            places[row] = place
+        return present.gather(pl.Series(places, dtype=pl.UInt32))
+    kept = set(rows)
+    return pl.Series([value if row in kept else None for row, value in enumerate(values)], dtype=pl.Object)
 
 
 def _would_round(kinds: set[type], values: list[Any]) -> bool:

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from discreet.data.problems import Problems
 from discreet.data.readers import delimited, files
-from discreet.data.readers.delimited import careful_parse, fast_parse, read_delimited
+from discreet.data.readers.careful import careful_parse
+from discreet.data.readers.delimited import fast_parse, read_delimited
 from discreet.data.readers.layout import Column, Layout, skipped
 from discreet.errors import DataError, UsageError
 
@@ -137,7 +139,7 @@ BAD = [
     ("1,7,3,a\n,8,4,b\n", 2, "user_id", "blank"),
     (f"1,7,3,a\n{2**63},8,4,b\n", 2, "user_id", "64 bits"),
     ("1,7,3,a\n2,8,four,b\n", 2, "rating", "not a number"),
-    ("1,7,3,a\n2,8,nan,b\n", 2, "rating", "finite"),
+    ("1,7,3,a\n2,8,nan,b\n", 2, "rating", "missing"),
     ("1,7,3,a\n2,8,-inf,b\n", 2, "rating", "finite"),
     ("1,7,3,a\n2,8,1e999,b\n", 2, "rating", "too large"),
     ("1,7,3,a\n2,,4,b\n", 2, "item_id", "blank"),
@@ -281,7 +283,7 @@ def test_reading_at_once_agrees_with_reading_in_blocks(
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BLOCK_BYTES", size)
-        in_blocks = delimited._read_blocks(path, layout)
+        in_blocks = delimited._read_blocks(path, layout, Problems())
     assert_frame_equal(at_once.frame.with_columns(pl.col("b").cast(pl.String)), in_blocks.frame)
     assert [at_once.origins.of(row) for row in range(at_once.frame.height)] == [
         in_blocks.origins.of(row) for row in range(in_blocks.frame.height)

@@ -1,25 +1,25 @@
 """Strict parsing of delimited text: every line is exactly one record of typed columns, or the file is refused.
 
 polars parses; its result is used only if counts show one whole record for each line. A plain file is parsed at once,
-any other in blocks. A block that polars cannot parse is parsed line by line, which is slow and raises exact errors. The
-slow parser defines the meaning of a layout; the fast ones must agree with it wherever they return a result.
+any other in blocks. A block with blank fields is parsed by polars once more. One that polars cannot parse is parsed
+line by line (``careful``), which is slow and finds everything that is wrong. The slow parser defines the meaning of a
+layout; the fast ones must agree with it wherever they return a result.
 """
 
 from __future__ import annotations
 
-import csv
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.problems import FILL, FILL_OR_DROP, Found, Problems
+from discreet.data.readers.careful import BLANK, NO_NUMBER, careful_parse
 from discreet.data.readers.files import (
     LONGEST,
     blocks,
@@ -34,30 +34,45 @@ from discreet.data.readers.layout import (
     Column,
     Layout,
     match_header,
-    separator_hint,
-    separator_name,
 )
 from discreet.data.readers.records import Origins, Records
 from discreet.errors import DataError
 
-__all__ = ["careful_parse", "fast_parse", "read_delimited"]
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+__all__ = ["fast_parse", "read_delimited"]
 
 
-def read_delimited(path: Path, layout: Layout) -> Records:
+def read_delimited(path: Path, layout: Layout, problems: Problems | None = None) -> Records:
     """All records of a file.
+
+    Parameters
+    ----------
+    problems
+        Where everything that is wrong with a line is counted; such lines are left out, and the caller raises the error.
+        Without it this function does.
 
     Raises
     ------
     DataError
-        With file, line, column and value of the first error.
+        With everything that is wrong: file, line, column and value of the first of each kind.
     """
-    return _read_at_once(path, layout) or _read_blocks(path, layout)
+    records = _read_at_once(path, layout)
+    if records is not None:
+        return records
+    settled = Problems() if problems is None else problems
+    try:
+        records = _read_blocks(path, layout, settled, remedy=FILL if problems is None else FILL_OR_DROP)
+    except DataError as error:
+        # The rest of the file cannot be read: the problems before it are reported too.
+        if settled:
+            settled.add(error)
+            raise settled.error() from None
+        raise
+    if problems is None:
+        settled.require_none()
+    return records
 
 
-def _read_blocks(path: Path, layout: Layout) -> Records:
+def _read_blocks(path: Path, layout: Layout, problems: Problems, *, remedy: str = FILL) -> Records:
     fields, skip = None if layout.header else layout.columns, layout.skip
     parts: list[pl.DataFrame] = []
     origins, row = Origins(), 0
@@ -73,7 +88,7 @@ def _read_blocks(path: Path, layout: Layout) -> Records:
             continue
         parsed = fast_parse(text, fields, layout)
         if parsed is None:
-            parsed = careful_parse(text, fields, layout, path=path, first_line=line)
+            parsed = _lenient_parse(text, fields, layout, problems, path=path, first_line=line, remedy=remedy)
         frame, lines = parsed
         if lines is None:
             origins.add(row, path, line)
@@ -82,8 +97,20 @@ def _read_blocks(path: Path, layout: Layout) -> Records:
         parts.append(frame)
         row += frame.height
     if not row:
-        raise DataError("there is no record after the first lines.", file=path, line=1, remedy="Check the file.")
-    return Records(pl.concat(parts, rechunk=False), origins)
+        problems.require_none()
+        raise _nothing_left(path, problems)
+    return Records(pl.concat(parts, rechunk=False), origins, _names(fields or ()))
+
+
+def _names(fields: Sequence[Column]) -> dict[str, str]:
+    return {column.name: column.shown for column in fields if column.name}
+
+
+def _nothing_left(path: Path, problems: Problems) -> DataError:
+    if problems.dropped:
+        what = f"a value is missing in each of the {problems.dropped:,} rows ({problems.dropped_words()})."
+        return DataError(what, file=path, remedy="Check the columns, and the separator.")
+    return DataError("there is no record after the first lines.", file=path, line=1, remedy="Check the file.")
 
 
 def _plain(text: bytes, layout: Layout, path: Path, line: int) -> bytes:
@@ -115,11 +142,12 @@ def _unescaped_quoted(match: re.Match[bytes]) -> bytes:
 
 
 def fast_parse(
-    text: bytes, fields: Sequence[Column], layout: Layout
+    text: bytes, fields: Sequence[Column], layout: Layout, *, lenient: bool = False
 ) -> tuple[pl.DataFrame, NDArray[np.int64] | None] | None:
     """The records of a block by polars, and their line numbers from 0, or None for 0, 1, 2 …
 
-    None when it is not certain that every record is whole and every value valid.
+    None when it is not certain that every record is whole and every value valid. A lenient parser takes missing values,
+    which are null, blank text or NaN.
     """
     raw, separator = np.frombuffer(text, dtype=np.uint8), layout.separator_byte
     quotes = layout.quoted and b'"' in text
@@ -132,11 +160,11 @@ def fast_parse(
     records, lines = text.count(b"\n"), None
     if ends is not None and ends.size != records:
         records, lines = ends.size, record_lines(raw, ends)
-    frame = _by_polars(text, fields, layout, records, quotes=quotes)
+    frame = _by_polars(text, fields, layout, records, quotes=quotes, lenient=lenient)
     if frame is None:
         return None
     # Where a field may be blank, a missing field would look the same: count the separators.
-    if any(column.blank for column in fields):
+    if lenient or any(column.blank for column in fields):
         separators = record_ends(raw, separator).size if quotes else text.count(separator)
         if separators != records * (len(fields) - 1):
             return None
@@ -182,7 +210,13 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
     fields = [replace(column, kind="integer") if column.kind == "id" else column for column in fields]
     records = lines - layout.header
     frame = _by_polars(path, fields, layout, records, quotes=False, skip_lines=int(layout.header))
-    return None if frame is None or not records else Records(frame, Origins([0], [path], [1 + layout.header]))
+    return None if frame is None or not records else _located(frame, fields, path, 1 + layout.header)
+
+
+def _located(frame: pl.DataFrame, fields: Sequence[Column], path: Path, line: int) -> Records:
+    origins = Origins()
+    origins.add(0, path, line)
+    return Records(frame, origins, _names(fields))
 
 
 def _count(raw: NDArray[np.uint8], byte: bytes) -> int:
@@ -197,6 +231,7 @@ def _by_polars(
     *,
     quotes: bool,
     skip_lines: int = 0,
+    lenient: bool = False,
 ) -> pl.DataFrame | None:
     """The wanted columns; None where there are not so many records, or a value is not valid."""
     try:
@@ -214,109 +249,53 @@ def _by_polars(
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # polars also tries to unpack bytes that begin like an archive
     frame = frame.select(pl.col(str(index)).alias(column.name) for index, column in enumerate(fields) if column.name)
-    sound = frame.height == records and all(_is_sound(frame[column.name], column) for column in fields if column.name)
+    sound = frame.height == records and all(
+        _is_sound(frame[column.name], column, lenient=lenient) for column in fields if column.name
+    )
     return frame if sound else None
 
 
-def _is_sound(values: pl.Series, column: Column) -> bool:
+def _is_sound(values: pl.Series, column: Column, *, lenient: bool) -> bool:
+    if lenient and not column.blank:
+        return column.kind != "number" or not values.is_infinite().any()
     if column.kind == "number" and not values.is_finite().all():
         return False
     blank = values.null_count() > 0 or (values.dtype == pl.String and not (values.str.len_bytes() > 0).all())
     return column.blank or not blank
 
 
-# Line by line
+# With missing values
 
 
-def careful_parse(
-    text: bytes, fields: Sequence[Column], layout: Layout, *, path: Path, first_line: int
+def _lenient_parse(
+    text: bytes,
+    fields: Sequence[Column],
+    layout: Layout,
+    problems: Problems,
+    *,
+    path: Path,
+    first_line: int,
+    remedy: str,
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """The records of a block, and their lines counted from its first.
-
-    Raises
-    ------
-    DataError
-        At the first line that is not a whole record of good values.
-    """
-    columns: list[list[Any]] = [[] for _ in fields]
-    lines: list[int] = []
-    for line, cells in _cells(text.decode(), layout, path=path, first_line=first_line):
-        if len(cells) != len(fields):
-            raise _wrong_width(cells, fields, layout, path, first_line + line)
-        for field, cell, values in zip(fields, cells, columns, strict=True):
-            if field.name:
-                values.append(_value(cell, field, path, first_line + line))
-        lines.append(line)
-    named = [(field, values) for field, values in zip(fields, columns, strict=True) if field.name]
-    frame = pl.DataFrame([pl.Series(field.name, values, dtype=field.dtype) for field, values in named])
-    return frame, np.array(lines, dtype=np.int64)
-
-
-def _cells(text: str, layout: Layout, *, path: Path, first_line: int) -> Iterator[tuple[int, list[str]]]:
-    """The number of lines before each record, and its fields."""
-    separator = layout.separator_byte.decode()
-    lines = text.removesuffix("\n").split("\n")
-    if not (layout.quoted and '"' in text):
-        for number, line in enumerate(lines):
-            yield number, line.removesuffix("\r").split(separator)
-        return
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
-    begin = 0
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(
-                f"the quotes do not match ({error}).",
-                file=path,
-                line=first_line + begin,
-                value=lines[begin],
-                remedy="Double the quotes inside a quoted field, and close it.",
-            ) from None
-        yield begin, cells or [""]
-        begin = reader.line_num
-
-
-def _value(cell: str, field: Column, path: Path, line: int) -> Any:
-    if not cell or cell == field.null:
-        if field.blank:
-            return None
-        raise DataError("the field is blank.", file=path, line=line, column=field.name, remedy="Fill it.")
-    if field.kind in ("text", "id"):
-        return cell
-    token = cell.strip(" \t")
-
-    def wrong(what: str, remedy: str) -> DataError:
-        return DataError(what, file=path, line=line, column=field.name, value=token, remedy=remedy)
-
-    if field.kind == "integer":
-        if not _INTEGER.fullmatch(token):
-            raise wrong("this is not a whole number.", "Correct it, or check the separator.")
-        if len(token.lstrip("+-0")) > 19 or not -(2**63) <= int(token) < 2**63:
-            raise wrong("this number does not fit into 64 bits.", "Give such ids as text.")
-        return int(token)
-    if not _NUMBER.fullmatch(token):
-        if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-            raise wrong("this is not a finite number.", "Remove the line, or correct it.")
-        raise wrong("this is not a number.", "Correct it, or check the separator.")
-    if not math.isfinite(float(token)):
-        raise wrong("this number is too large.", "Remove the line, or correct it.")
-    return float(token)
-
-
-def _wrong_width(cells: list[str], fields: Sequence[Column], layout: Layout, path: Path, line: int) -> DataError:
-    if cells == [""]:
-        return DataError(
-            "the line is blank, but more follow.", file=path, line=line, remedy="Remove it, or restore what was there."
-        )
-    joined = layout.separator.join(cells)
-    hint = separator_hint(joined, layout, len(fields)) if len(cells) == 1 else ""
-    return DataError(
-        f"there are {len(cells)} fields instead of {len(fields)}, separated by {separator_name(layout.separator)}.",
-        file=path,
-        line=line,
-        value=joined,
-        remedy=hint or "Complete or correct the line.",
-    )
+    """The good records of a block, and their lines counted from its first; the others are counted or dropped."""
+    parsed = fast_parse(text, fields, layout, lenient=True)
+    if parsed is None:
+        return careful_parse(text, fields, layout, problems, path=path, first_line=first_line, remedy=remedy)
+    frame, lines = parsed
+    lines = np.arange(frame.height) if lines is None else lines
+    found: list[Found] = []
+    for column in fields:
+        if column.name and not column.blank:
+            values = frame[column.name]
+            nan = values.is_nan().fill_null(False).to_numpy() if column.kind == "number" else False
+            blank = (
+                values.is_null().to_numpy() if values.dtype != pl.String else ~(values.fill_null("") != "").to_numpy()
+            )
+            found += [Found(blank & ~np.asarray(nan), column.name, BLANK, remedy, missing=True)]
+            if column.kind == "number":
+                found += [Found(np.asarray(nan), column.name, NO_NUMBER, remedy, missing=True)]
+    origins = Origins()
+    origins.add_lines(0, path, lines + first_line)
+    records = Records(frame, origins, _names(fields))
+    good = problems.add_rows(found, frame, located=records.located, names=records.names)
+    return frame.filter(pl.Series(good)), lines[good]

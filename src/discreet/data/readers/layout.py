@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +54,11 @@ class Column:
     @property
     def dtype(self) -> Any:
         return {"number": pl.Float64, "integer": pl.Int64}.get(self.kind, pl.String)
+
+    @property
+    def shown(self) -> str:
+        """What the file calls it, as far as that is known."""
+        return self.headers[0] if len(self.headers) == 1 else self.name
 
     def found_in(self, names: Sequence[str]) -> list[int]:
         """The places where a header has this column."""
@@ -130,7 +135,7 @@ def match_header(line: str, layout: Layout, path: Path) -> tuple[Column, ...]:
                 f"the header has {names[found[0]]!r} more than once.", file=path, line=1, column=column.name
             )
         if found:
-            fields[found[0]] = column
+            fields[found[0]] = replace(column, headers=(names[found[0]],))
         elif not column.optional:
             hint = separator_hint(line, layout, len(layout.columns))
             raise column.missing(names, path, line=1, remedy=hint or "Check the header, or name the columns.")

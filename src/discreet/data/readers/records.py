@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,25 +12,42 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.frames import LARGEST
+from discreet.data.problems import Found, Problems
+from discreet.data.screening import lacks_value
 from discreet.data.values import number_in, parsed
 from discreet.errors import DataError
 
 __all__ = ["Origins", "Records", "with_seconds"]
 
 EPOCH = datetime(1970, 1, 1)
-LARGEST = 2**62
-"""The largest time that is written as a number."""
 
 _USUAL = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d")
 """The usual forms of ISO 8601, which are parsed fast."""
 
 
+@dataclass(frozen=True)
+class _Stretch:
+    """Rows of one file from ``row`` on; places go on by one but where they jump."""
+
+    row: int
+    file: Path
+    jumps: NDArray[np.int64]
+    places: NDArray[np.int64]
+    by_line: bool
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lines of rows, or the rows of the file where it has no lines."""
+        index = np.searchsorted(self.jumps, rows, side="right") - 1
+        return self.places[index] + rows - self.jumps[index]
+
+
 @dataclass
 class Origins:
-    """File and line of each row.
+    """File and line of each row; the row of the file where it has no lines.
 
-    Only the rows are kept where the line number does not simply go on by one: the beginning of a file, and after a
-    record of several lines.
+    Only the rows are kept where the line number does not simply go on by one: the beginning of a file, after a record
+    of several lines, and after rows that were left out.
 
     Examples
     --------
@@ -42,71 +58,101 @@ class Origins:
     ((PosixPath('a.csv'), 4), (PosixPath('a.csv'), 10))
     """
 
-    rows: list[int] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
-    lines: list[int | None] = field(default_factory=list)
+    stretches: list[_Stretch] = field(default_factory=list)
 
     @classmethod
     def without_lines(cls, file: Path) -> Origins:
         """Of rows that do not correspond to lines."""
-        return cls([0], [file], [None])
+        origins = cls()
+        origins.add(0, file, None)
+        return origins
+
+    @property
+    def files(self) -> list[Path]:
+        """The file of each stretch of rows."""
+        return [stretch.file for stretch in self.stretches]
 
     def add(self, row: int, file: Path, line: int | None) -> None:
         """From this row on, rows come from ``file``, one per line from ``line`` on; None where it has no lines."""
-        self.rows.append(row)
-        self.files.append(file)
-        self.lines.append(line)
+        place = np.array([0 if line is None else line])
+        self.stretches.append(_Stretch(row, file, np.array([row]), place, by_line=line is not None))
 
-    def add_lines(self, row: int, file: Path, lines: NDArray[np.int64]) -> None:
+    def add_lines(self, row: int, file: Path, lines: NDArray[np.int64], *, by_line: bool = True) -> None:
         """The rows from ``row`` on come from these lines, in order."""
         jumps = np.flatnonzero(np.diff(lines, prepend=lines[:1] - 2) != 1)
-        for jump in jumps:
-            self.add(row + int(jump), file, int(lines[jump]))
+        if jumps.size:
+            self.stretches.append(_Stretch(row, file, row + jumps, lines[jumps], by_line))
 
     def of(self, row: int) -> tuple[Path, int | None]:
         """File and line of a row."""
-        index = bisect_right(self.rows, row) - 1
-        line = self.lines[index]
-        return self.files[index], None if line is None else line + row - self.rows[index]
+        stretch = self.stretches[self._index(np.array([row]))[0]]
+        return stretch.file, int(stretch.of(np.array([row]))[0]) if stretch.by_line else None
+
+    def row_of(self, row: int) -> int:
+        """The number of a row in its file, where that has no lines."""
+        stretch = self.stretches[self._index(np.array([row]))[0]]
+        return int(stretch.of(np.array([row]))[0])
+
+    def _index(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted([stretch.row for stretch in self.stretches], rows, side="right") - 1
+
+    def chosen(self, rows: NDArray[np.int64]) -> Origins:
+        """Of some of the rows, in order."""
+        origins, index = Origins(), self._index(rows)
+        for one in np.unique(index):
+            first, stretch = int(np.searchsorted(index, one)), self.stretches[one]
+            origins.add_lines(first, stretch.file, stretch.of(rows[index == one]), by_line=stretch.by_line)
+        return origins
+
+    def after(self, row: int) -> list[_Stretch]:
+        """The same stretches for rows that come after others."""
+        return [replace(one, row=one.row + row, jumps=one.jumps + row) for one in self.stretches]
 
 
 @dataclass
 class Records:
-    """Typed columns, and where each row comes from."""
+    """Typed columns, and where each row comes from.
+
+    Parameters
+    ----------
+    frame
+        The columns, under the names of this package.
+    origins
+        File and line of each row.
+    names
+        What the file calls the columns, where that is different.
+    """
 
     frame: pl.DataFrame
     origins: Origins
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def joined(cls, parts: Iterable[Records]) -> Records:
         """The rows of several files, one after the other."""
         frames: list[pl.DataFrame] = []
-        origins, row = Origins(), 0
+        origins, row, names = Origins(), 0, {}
         for part in parts:
-            for begin, file, line in zip(part.origins.rows, part.origins.files, part.origins.lines, strict=True):
-                origins.add(row + begin, file, line)
+            origins.stretches += part.origins.after(row)
             frames.append(part.frame)
             row += part.frame.height
-        return cls(pl.concat(frames, rechunk=False), origins)
+            names = part.names
+        return cls(pl.concat(frames, rechunk=False), origins, names)
 
     def filtered(self, keep: pl.Series) -> Records:
         """The rows where ``keep`` is true."""
         rows = np.flatnonzero(keep.to_numpy())
-        segments = np.searchsorted(self.origins.rows, rows, side="right") - 1
-        origins = Origins()
-        for segment in np.unique(segments):
-            first = int(np.searchsorted(segments, segment))
-            file, line = self.origins.files[segment], self.origins.lines[segment]
-            if line is None:
-                origins.add(first, file, None)
-            else:
-                origins.add_lines(first, file, rows[segments == segment] - self.origins.rows[segment] + line)
-        return Records(self.frame.filter(keep), origins)
+        return Records(self.frame.filter(keep), self.origins.chosen(rows), self.names)
+
+    def without(self, found: list[Found], problems: Problems) -> Records:
+        """The good rows; what is wrong with the others is counted, or they are dropped."""
+        good = problems.add_rows(found, self.frame, located=self.located, names=self.names) if found else None
+        return self if good is None or good.all() else self.filtered(pl.Series(good))
 
     def with_frame(self, frame: pl.DataFrame) -> Records:
         """The same rows with other columns."""
         assert frame.height == self.frame.height
-        return Records(frame, self.origins)
+        return Records(frame, self.origins, self.names)
 
     def require_distinct(self, column: str, what: str) -> None:
         """Raise a DataError at the first value that the column has more than once."""
@@ -120,14 +166,15 @@ class Records:
         return self.located(DataError(what, row=row, column=column, value=value, remedy=remedy))
 
     def located(self, error: DataError) -> DataError:
-        """The same error with the file, and with the line of its row."""
-        file, line = self.origins.of(error.row or 0) if self.origins.files else (None, None)
+        """The same error with the file, the line of its row, and the name that the file has for the column."""
+        file, line = self.origins.of(error.row or 0) if self.origins.stretches else (None, None)
+        row = error.row if error.row is None or file is None else self.origins.row_of(error.row)
         return DataError(
             error.what,
             file=error.file or file,
             line=error.line if error.row is None else line,
-            row=error.row if line is None else None,
-            column=error.column,
+            row=row if line is None else None,
+            column=None if error.column is None else self.names.get(error.column, error.column),
             value=error.value,
             remedy=error.remedy,
         )
@@ -136,7 +183,7 @@ class Records:
 # Times
 
 
-def with_seconds(records: Records, column: str, pattern: str | None) -> Records:
+def with_seconds(records: Records, column: str, pattern: str | None, problems: Problems | None = None) -> Records:
     """The records with a text column of times as whole seconds since 1970, called timestamp.
 
     Parameters
@@ -144,23 +191,38 @@ def with_seconds(records: Records, column: str, pattern: str | None) -> Records:
     pattern
         The format of the times, as in ``strftime``; None for ISO 8601 or numbers of seconds. Without a time zone they
         are UTC.
+    problems
+        Where values that are no such times are counted, and their rows left out; without it they are an error.
 
     Raises
     ------
     DataError
-        At the first value that is no such time.
+        With the number and the first of the values that are no such time.
     """
     written = records.frame[column]
     seconds = _in_iso(written) if pattern is None else _in_pattern(written, pattern)
+    names = {**records.names, "timestamp": records.names.get(column, column)}
+    timed = Records(records.frame.with_columns(timestamp=seconds), records.origins, names)
     if seconds.null_count():
         shape = "ISO 8601, nor a number of seconds" if pattern is None else pattern
-        raise records.error(
-            int(seconds.is_null().arg_max() or 0),
-            f"this is not a time written as {shape}.",
-            column=column,
-            remedy="Correct it, or check the format.",
-        )
-    return records.with_frame(records.frame.drop(column).with_columns(timestamp=seconds))
+        lacking = lacks_value(written) if problems is not None else np.zeros(len(written), dtype=bool)
+        found = [
+            Found(lacking, column, "the time is missing.", missing=True),
+            Found(
+                seconds.is_null().to_numpy() & ~lacking,
+                column,
+                f"this is not a time written as {shape}.",
+                "Correct it, or check the format.",
+            ),
+        ]
+        settled = Problems() if problems is None else problems
+        # The text is quoted, under the name that the file has for it.
+        quoted = Records(records.frame, records.origins, names | {column: names["timestamp"]})
+        good = settled.add_rows(found, records.frame, located=quoted.located, names=quoted.names)
+        if problems is None:
+            settled.require_none()
+        timed = timed.filtered(pl.Series(good))
+    return timed.with_frame(timed.frame if column == "timestamp" else timed.frame.drop(column))
 
 
 def _in_pattern(written: pl.Series, pattern: str) -> pl.Series:
