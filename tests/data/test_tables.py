@@ -100,12 +100,12 @@ def test_attributes_that_cannot_be_asked_for():
     ("column", "value", "message"),
     [
         ("smokes", "maybe", r"row 2, .*the value is outside the declared domain \{'no', 'yes'\}"),
-        ("smokes", None, "row 2 is blank"),
+        ("smokes", None, "row 2, .*value is missing"),
         ("age", 17, "row 2, .*the value is outside the declared domain 18 to 47"),
         ("age", 48, "row 2, .*is outside"),
-        ("age", None, "row 2 is blank"),
+        ("age", None, "row 2, .*value is missing"),
         ("age", 20.5, "row 2, .*is outside"),
-        ("home", None, "row 2 has no group id"),
+        ("home", None, "row 2, .*value is missing"),
     ],
 )
 def test_values_outside_their_domain(column, value, message):

@@ -23,6 +23,15 @@ DataPath = Annotated[
 ]
 FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
 
+MissingOption = Annotated[
+    str | None,
+    typer.Option("--missing", metavar="POLICY", help="Rows that lack a value: error (the default) or drop."),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Of a text file: utf-8 (the default), cp1252, latin-1, utf-16."),
+]
+
 ROLES = ("user", "item", "rating", "timestamp", "context", "resource", "tag")
 BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat")
 """Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens."""
@@ -35,6 +44,8 @@ class Reading:
     PANEL: ClassVar = "Reading"
 
     format: FormatOption = None
+    missing: MissingOption = None
+    encoding: EncodingOption = None
     column: Annotated[
         list[str] | None,
         typer.Option("--column", metavar="ROLE=NAME", help="Column of a generic file, e.g. user=customer; repeatable."),
@@ -97,7 +108,7 @@ class RecordsReading(Reading):
         typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="The public rating scale of a generic file."),
     ] = None
     duplicates: Annotated[
-        str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last or keep.")
+        str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last, sum or keep.")
     ] = None
     window: Annotated[
         str | None,
@@ -133,15 +144,18 @@ class TableReading:
         Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of attributes, in JSON.")
     ] = None
     format: FormatOption = None
+    missing: MissingOption = None
+    encoding: EncodingOption = None
 
     def read(self, path: Path) -> Table:
         """Read a table with these attributes; a bare file needs domains, any other may be given wider ones."""
         from discreet.data import Table, read
 
         if self.domains is None:
-            table = Reading(format=self.format).table(path)
+            table = Reading(format=self.format, missing=self.missing, encoding=self.encoding).table(path)
         else:
-            table = read(path, format=self.format, domains=_domains(self.domains))
+            given = {name: value for name in ("missing", "encoding") if (value := getattr(self, name)) is not None}
+            table = read(path, format=self.format, domains=_domains(self.domains), **given)
             assert isinstance(table, Table)
         return table if self.attributes is None else table.with_attributes(_names(self.attributes))
 

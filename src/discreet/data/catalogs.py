@@ -17,12 +17,14 @@ from discreet.data.fingerprints import cut_from
 from discreet.data.frames import as_frame
 from discreet.data.id_forms import IdKind, coded, recognized, written
 from discreet.data.ids import Codes, IdMap, compact
+from discreet.data.repeats import settle_repeats
 from discreet.errors import DataError, Remedy, UsageError
 
 if TYPE_CHECKING:
     from discreet.data.interactions import Interactions
 
 __all__ = [
+    "NOT_IN_CATALOG",
     "Outside",
     "aligned",
     "coded_items",
@@ -35,6 +37,11 @@ __all__ = [
 
 Outside = Literal["error", "drop"]
 """What happens to a record of an id that is not on the public list."""
+
+NOT_IN_CATALOG = Remedy(
+    "Complete the catalog, or declare with items_public=True that it is public which items occur.",
+    cli="Complete the catalog, or declare with --items-public that it is public which items occur.",
+)
 
 
 # Interactions
@@ -53,10 +60,7 @@ def coded_items(column: pl.Series, kind: IdKind | None, catalog: IdMap | None) -
             row=row,
             column=column.name,
             value=column[row],
-            remedy=Remedy(
-                "Complete the catalog, or declare with items_public=True that it is public which items occur.",
-                cli="Complete the catalog, or declare with --items-public that it is public which items occur.",
-            ),
+            remedy=NOT_IN_CATALOG,
         )
     return catalog, codes
 
@@ -102,7 +106,7 @@ def retyped_items(data: Interactions, kind: IdKind) -> Interactions:
         first[codes[known_codes][::-1]] = known_codes[::-1]
         retyped.item_table = part.item_table[first]
     # Where 1 and "1" have become one item, a user with records of both has several of one now.
-    retyped._settle_duplicates("keep" if data.may_repeat else "last")
+    settle_repeats(retyped, "keep" if data.may_repeat else "last")
     # Numbers among themselves, and texts, stay apart. Elsewhere the later of two records stays, which depends on the
     # user's other records.
     apart = data.may_repeat or data.items.series.dtype in (pl.Int64, pl.String)

@@ -15,31 +15,17 @@ from discreet.data.fingerprints import Cut, HashedColumns
 from discreet.data.frames import as_mask
 from discreet.data.ids import Codes, IdMap
 from discreet.data.periods import Window
-from discreet.errors import DataError, Remedy
+from discreet.errors import DataError
 
 __all__ = [
-    "SEVERAL_RECORDS",
     "Dataset",
-    "Duplicates",
     "UserRecords",
     "check_size",
     "frozen",
-    "latest_of_each",
     "quantiles",
-    "repeated_records",
 ]
 
 MOST_RECORDS = 2**31 - 2
-
-Duplicates = Literal["error", "last", "keep"]
-
-SEVERAL_RECORDS = Remedy(
-    "Choose duplicates='keep' (visits, plays: all of them count) or duplicates='last' (ratings: the latest counts; "
-    "guarantees about the presence of one record are then refused).",
-    cli="Choose --duplicates keep (visits, plays: all of them count) or --duplicates last (ratings: the latest counts; "
-    "guarantees about the presence of one record are then refused).",
-)
-"""The remedy where a user has several records of one item."""
 
 
 class Dataset(ABC):
@@ -134,7 +120,10 @@ class Dataset(ABC):
 
     def emptied(self) -> Self:
         """No records, the same public lists: what an estimate may read."""
-        return self._part(np.zeros(len(self), dtype=bool), cut=None)
+        empty = self._part(np.zeros(len(self), dtype=bool), cut=None)
+        for count in ("dropped_duplicates", "dropped_missing", "missing_by_column"):
+            vars(empty).pop(count, None)  # facts about the records
+        return empty
 
     def _copy(self) -> Self:
         """A shallow copy without the cached properties."""
@@ -192,32 +181,6 @@ def frozen(column: NDArray[Any]) -> NDArray[Any]:
     column = np.ascontiguousarray(column)
     column.flags.writeable = False
     return column
-
-
-def repeated_records(user: Codes, item: Codes) -> NDArray[np.bool_]:
-    """Which records have the user and item of the record before; records are sorted by user, then item."""
-    repeated = np.zeros(user.size, dtype=bool)
-    repeated[1:] = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
-    return repeated
-
-
-def latest_of_each(repeated: NDArray[np.bool_], timestamp: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-    """Mask of one record in each run of repeats: the latest, or the last in order among equals.
-
-    Examples
-    --------
-    >>> latest_of_each(np.array([False, True, False]), np.array([9, 5, 7]))
-    array([ True, False,  True])
-    """
-    keep = np.ones(repeated.size, dtype=bool)
-    keep[:-1] = ~repeated[1:]
-    if timestamp is None:
-        return keep
-    run = np.cumsum(~repeated) - 1
-    latest = np.flatnonzero(timestamp == np.maximum.reduceat(timestamp, np.flatnonzero(~repeated))[run])
-    keep[:] = False
-    keep[latest[np.append(run[latest][1:] != run[latest][:-1], True)]] = True
-    return keep
 
 
 def quantiles(counts: NDArray[np.int64]) -> dict[str, float]:

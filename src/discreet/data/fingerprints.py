@@ -18,6 +18,7 @@ __all__ = [
     "AS_READ",
     "CUT_MARKS",
     "LATEST",
+    "WITHOUT_MISSING",
     "Cut",
     "HashedColumns",
     "canonical_order",
@@ -58,8 +59,12 @@ CUT_MARKS = AS_READ + "".join(MARKS.values())
 LATEST = AS_READ + MARKS["posts"]
 """The entry in a lineage for ``duplicates="last"``: of a user's records of one item the latest was kept.
 
-It names no fingerprint: the account of the data was opened under their own.
+It names no fingerprint: the account of the data was opened under their own. ``duplicates="sum"`` has the same one:
+which records there are follows from user and item alone, and only the value of each depends on several.
 """
+
+WITHOUT_MISSING = AS_READ + MARKS["records"]
+"""The entry in a lineage for ``missing="drop"``: rows with a missing value were left out, each by its own content."""
 
 
 class _Whole(Protocol):
@@ -97,7 +102,7 @@ def marks_of(lineage: Sequence[str]) -> set[str]:
 def cut_by_record(lineage: Sequence[str]) -> bool:
     """Whether every cut looked at one record at a time: then no record is missing because of another one."""
     return not marks_of(lineage) - {MARKS["items"], MARKS["records"]} and not any(
-        entry.startswith(AS_READ) for entry in lineage
+        entry.startswith(AS_READ) and entry != WITHOUT_MISSING for entry in lineage
     )
 
 

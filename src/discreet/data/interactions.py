@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,22 +13,17 @@ from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
 from discreet.data.catalogs import aligned, coded_items, recoded_catalog, retyped_items, side_table
-from discreet.data.dataset import (
-    SEVERAL_RECORDS,
-    Duplicates,
-    UserRecords,
-    check_size,
-    frozen,
-    latest_of_each,
-    quantiles,
-    repeated_records,
-)
-from discreet.data.fingerprints import LATEST, Cut, HashedColumns, cut_from
+from discreet.data.dataset import UserRecords, check_size, frozen, quantiles
+from discreet.data.diagnosis import Columns, Declared, all_problems
+from discreet.data.fingerprints import WITHOUT_MISSING, Cut, HashedColumns, cut_from
 from discreet.data.frames import as_frame, numeric_column, require_columns, time_column, times_within, typed_columns
 from discreet.data.id_forms import IdKind, IdKinds, coded, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact, taken
 from discreet.data.periods import Window, date_of
+from discreet.data.problems import Missing, Problems
+from discreet.data.repeats import POLICIES, Duplicates, repeated_records, settle_repeats
 from discreet.data.scales import RatingScale, check_ratings
+from discreet.data.screening import dropped_missing
 from discreet.errors import DataError, Remedy, UsageError
 
 if TYPE_CHECKING:
@@ -61,9 +57,13 @@ class Interactions(UserRecords):
         The public rating scale, as ``RatingScale``, ``(low, high[, step])`` or ``"1:5"``. Ratings outside it are an
         error. Without a scale ratings are plain weights (play counts, amounts).
     duplicates
-        What to do when a user has several records of one item: ``"error"``, ``"last"`` (keep the latest), ``"keep"``.
-        With ``"last"`` one record can replace another. Whole users can then be protected, or the value of a rating,
-        but not the presence of one record: such guarantees are refused, whether or not a record was replaced.
+        What to do when a user has several records of one item: ``"error"``, ``"last"`` (keep the latest), ``"sum"``
+        (add up quantities; time and context are those of the latest), ``"keep"``. With ``"last"`` and ``"sum"`` one
+        record can change another. Whole users can then be protected, or the value of a rating, but not the presence of
+        one record: such guarantees are refused, whether or not a record was changed.
+    missing
+        What to do with a row whose user, item, rating or time is missing (None, null, NaN): ``"error"``, or ``"drop"``
+        it. With ``"drop"`` blank text is missing too. A missing context is a value like any other.
     items
         The **public** catalog: a table with the item column (and title, genres …) or just the ids. Without it the
         list of items is secret, and mechanisms that need a public list refuse the data.
@@ -98,7 +98,12 @@ class Interactions(UserRecords):
         Whether a user may have several records of one item. It follows from ``duplicates``, which is public, and not
         from the records.
     dropped_duplicates : int
-        How many records ``duplicates="last"`` left out. Not private: for the owner of the records only.
+        How many records ``duplicates="last"`` left out, or ``"sum"`` added to others. Not private: for the owner of
+        the records only, like the next two.
+    dropped_missing : int
+        How many rows ``missing="drop"`` left out.
+    missing_by_column : dict
+        How many of them lack a value in each column.
 
     Examples
     --------
@@ -123,6 +128,8 @@ class Interactions(UserRecords):
     public_user_columns: frozenset[str]
     may_repeat: bool
     dropped_duplicates: int = 0
+    dropped_missing: int = 0
+    missing_by_column: Mapping[str, int] = MappingProxyType({})
     typed_columns: frozenset[str]
     _repeats: bool
 
@@ -137,6 +144,7 @@ class Interactions(UserRecords):
         context: Sequence[str] = (),
         scale: RatingScale | str | tuple[object, ...] | None = None,
         duplicates: Duplicates = "error",
+        missing: Missing = "error",
         items: Any = None,
         users: Any = None,
         public_user_columns: Iterable[str] = (),
@@ -146,26 +154,45 @@ class Interactions(UserRecords):
         name: str = "",
     ) -> None:
         kinds = id_kinds(ids, ("user", "item"))
-        require_choice(duplicates, "duplicates", ("error", "last", "keep"))
+        require_choice(duplicates, "duplicates", POLICIES)
         names = [user, item, rating or "rating", timestamp or "timestamp"]
         frame = as_frame(data, names, ids=(user, item), as_text=context)
         require_columns(frame, (user, item, *context), NAME_COLUMNS)
         self.window = Window.declared(window, time_zone)
-        if self.window is not None:
-            frame = frame.filter(times_within(frame, timestamp, self.window))
         self.name, self.lineage = name, ()
         typed = typed_columns(data) & set(context)
         self.once_inferred = frozenset(context) - typed
         self.typed_columns = frozenset(typed | (typed_columns(users) - {user}))
-        rating_values, scale = numeric_column(frame, rating), None if scale is None else RatingScale.of(scale)
+        columns = Columns(user, item, rating, timestamp)
+        settings = Declared(
+            columns, kinds, None if scale is None else RatingScale.of(scale), items, duplicates, missing, self.window
+        )
+        try:
+            self._read(frame, settings, tuple(context))
+            self._set_user_table(users, user, kinds["user"], public_user_columns)
+            settle_repeats(self, duplicates)
+        except DataError as error:
+            raise all_problems(frame, settings) or error from None
+
+    def _read(self, frame: pl.DataFrame, declared: Declared, context: tuple[str, ...]) -> None:
+        """Everything but the table of users, from rows as they came."""
+        (user, item, rating, timestamp), scale = declared.columns, declared.scale
+        if declared.missing == "drop":
+            problems = Problems("drop")
+            frame = dropped_missing(frame, (user, item), [name for name in (rating, timestamp) if name], problems)
+            self.dropped_missing, self.missing_by_column = problems.dropped, problems.dropped_by_column
+            self.lineage = (WITHOUT_MISSING,)
+        if self.window is not None:
+            frame = frame.filter(times_within(frame, timestamp, self.window))
+        rating_values = numeric_column(frame, rating)
         if rating_values is None and scale is not None and frame.is_empty():
             # No tuples have no columns; the scale says that there are ratings.
             rating_values = np.zeros(0)
         check_ratings(rating_values, scale)
-        catalog, self.item_table = side_table(items, item, what="item", kind=kinds["item"])
+        catalog, self.item_table = side_table(declared.items, item, what="item", kind=declared.kinds["item"])
         self.catalog_is_public = catalog is not None
-        known_users, user_codes = coded(frame[user], kinds["user"], what="user")
-        known_items, item_codes = coded_items(frame[item], kinds["item"], catalog)
+        known_users, user_codes = coded(frame[user], declared.kinds["user"], what="user")
+        known_items, item_codes = coded_items(frame[item], declared.kinds["item"], catalog)
         self._set_columns(
             users=known_users,
             items=known_items,
@@ -176,8 +203,6 @@ class Interactions(UserRecords):
             context=frame.select(list(context)),
             scale=scale,
         )
-        self._set_user_table(users, user, kinds["user"], public_user_columns)
-        self._settle_duplicates(duplicates)
 
     def _set_user_table(self, users: Any, column: str, kind: IdKind | None, public: Iterable[str]) -> None:
         self.user_table, self.public_user_columns = None, frozenset(public)
@@ -222,27 +247,6 @@ class Interactions(UserRecords):
         copy = self._copy()
         copy._set_columns(**{name: columns.get(name, getattr(self, name)) for name in names})
         return copy
-
-    def _settle_duplicates(self, policy: Duplicates) -> None:
-        repeated = repeated_records(self.user, self.item)
-        self.may_repeat = policy == "keep"
-        self._repeats = bool(repeated.any())
-        if policy == "last":
-            self.lineage = (*self.lineage, LATEST)
-        if not self._repeats or self.may_repeat:
-            return
-        if policy == "error":
-            row = int(np.argmax(repeated))
-            raise DataError(
-                f"user {self.users.decode([self.user[row]])[0]!r} has more than one record of item "
-                f"{self.items.decode([self.item[row]])[0]!r} ({int(repeated.sum()):,} such records in all).",
-                remedy=SEVERAL_RECORDS,
-            )
-        part = self._part(latest_of_each(repeated, self.timestamp), cut=None)
-        # Nothing of the longer records may stay, such as a cached fingerprint.
-        vars(self).clear()
-        vars(self).update(vars(part))
-        self.dropped_duplicates = int(repeated.sum())
 
     # Properties
 
@@ -303,6 +307,8 @@ class Interactions(UserRecords):
             "item_columns": [] if self.item_table is None else self.item_table.columns,
             "fingerprint": self.fingerprint,
             "window": None if self.window is None else str(self.window),
+            "dropped_missing": self.dropped_missing,
+            "missing_by_column": dict(self.missing_by_column),
         }
         if self.timestamp is not None and len(self):
             facts["first_time"], facts["last_time"] = date_of(self.timestamp.min()), date_of(self.timestamp.max())

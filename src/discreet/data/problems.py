@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.common.arguments import require_choice
 from discreet.errors import DataError, Example, Problem, RecordsError, Remedy
 
-__all__ = ["FILL", "FILL_OR_DROP", "Found", "Missing", "Problems"]
+__all__ = ["FILL", "FILL_OR_DROP", "LACKING", "Found", "Missing", "Problems"]
 
 Missing = Literal["error", "drop"]
 """What happens to a row with a missing value in a column that is used."""
@@ -27,6 +27,9 @@ MOST_EXAMPLES = 3
 MOST_KINDS = 20
 MOST_CHARACTERS = 200
 """Of an example: one field may be as long as a record."""
+
+LACKING = "the value is missing."
+"""What is said of a missing value, whatever kind it is."""
 
 FILL = Remedy("Fill it, or remove the row.")
 FILL_OR_DROP = Remedy(
@@ -41,11 +44,13 @@ class Found:
     Parameters
     ----------
     rows
-        A mask, or the numbers of the rows.
+        A mask.
     column
         The column in the frame; its values are quoted.
     missing
         Whether the value is missing rather than wrong.
+    beside
+        Another column whose values are quoted before those of this one.
     """
 
     rows: Mask
@@ -53,6 +58,14 @@ class Found:
     what: str
     remedy: str = FILL_OR_DROP
     missing: bool = False
+    beside: str | None = None
+
+    def value(self, frame: pl.DataFrame, row: int) -> object:
+        """What is quoted of a row."""
+        if self.missing or self.column is None:
+            return None
+        value = frame[self.column][row]
+        return value if self.beside is None else (frame[self.beside][row], value)
 
 
 @dataclass
@@ -94,7 +107,7 @@ class Problems:
 
     def __init__(self, missing: Missing = "error") -> None:
         require_choice(missing, "missing", ("error", "drop"))
-        self.missing = missing
+        self.missing: Missing = missing
         self.rows = self.dropped = 0
         self.dropped_by_column: dict[str, int] = {}
         self._kinds: dict[tuple[str | None, str], _Kind] = {}
@@ -153,7 +166,7 @@ class Problems:
             wrong |= rows
             first = np.flatnonzero(rows)[:MOST_EXAMPLES]
             for place, row in enumerate(first):
-                value = None if one.missing or one.column is None else frame[one.column][int(row)]
+                value = one.value(frame, int(row))
                 error = DataError(one.what, row=int(row), column=one.column, value=value, remedy=one.remedy)
                 self.add(located(error), int(rows.sum()) if not place else 0)
         if drops:

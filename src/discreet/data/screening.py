@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from discreet.data.frames import MOST_EXACT, numbers_of, seconds_of
 from discreet.data.id_forms import IdKind, id_as_number, id_as_text
-from discreet.data.problems import Found, Problems
+from discreet.data.problems import LACKING, Found, Problems
 from discreet.data.scales import DECLARE_ANOTHER, RatingScale
-from discreet.errors import DataError, Remedy
+from discreet.errors import Remedy
 
 __all__ = [
     "DECLARE_IDS",
     "dropped_missing",
     "lacks_id",
     "lacks_value",
+    "whole_ids",
     "wrong_ids",
     "wrong_numbers",
     "wrong_times",
@@ -36,7 +37,6 @@ MISSING_WORDS = ("nan", "na", "n/a", "<na>", "nat", "null", "none", "\\n")
 
 DECLARE_IDS = Remedy("Correct it, or declare another type with ids=.", cli="Correct it, or give another --ids TYPE.")
 FITS = Remedy("Give such ids as text.")
-CORRECT = "Correct it, or leave it blank and the row out with missing='drop'."
 
 
 def lacks_id(column: pl.Series, *, blank: bool = True) -> Mask:
@@ -108,7 +108,7 @@ def _are_whole(column: pl.Series) -> pl.Series:
 def wrong_ids(column: pl.Series, kind: IdKind | None, *, what: str, blank: bool = True) -> list[Found]:
     """Missing ids, and those that have no form of the declared type."""
     name, lacking = column.name, lacks_id(column, blank=blank)
-    found = [Found(lacking, name, f"there is no {what} id.", missing=True)]
+    found = [Found(lacking, name, LACKING, missing=True)]
     if column.dtype.is_float():
         fractions = ~_are_whole(column).fill_null(True).to_numpy() & ~lacking
         return [*found, Found(fractions, name, f"the {what} id is no whole number.", FITS)]
@@ -142,7 +142,7 @@ def wrong_numbers(column: pl.Series, scale: RatingScale | None) -> list[Found]:
     values = numbers.fill_null(np.nan).cast(pl.Float64).to_numpy()
     infinite = np.isinf(values)
     found = [
-        Found(lacking, name, "there is no number.", missing=True),
+        Found(lacking, name, LACKING, missing=True),
         Found(unread, name, "this is not a number.", "Correct it, or name another column."),
         Found(infinite, name, "this is not a finite number.", "Correct it, or leave it blank."),
     ]
@@ -157,14 +157,6 @@ def wrong_times(column: pl.Series) -> list[Found]:
     lacking = lacks_value(column)
     unread = seconds_of(column).is_null().to_numpy() & ~lacking
     return [
-        Found(lacking, column.name, "there is no time.", missing=True),
+        Found(lacking, column.name, LACKING, missing=True),
         Found(unread, column.name, "this is no time.", "Give seconds since 1970, a date or a datetime."),
     ]
-
-
-def found_in(search: Callable[[], list[Found]]) -> list[Found]:
-    """What a search finds; nothing where the column as a whole cannot be searched, which is another error."""
-    try:
-        return search()
-    except (DataError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        return []

@@ -12,20 +12,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.dataset import Dataset, frozen
+from discreet.data.diagnosis import DECLARE_ANOTHER, wrong_rows
 from discreet.data.domains import Domain, as_domain
-from discreet.data.fingerprints import Cut, HashedColumns, cut_from, marks_of
+from discreet.data.fingerprints import WITHOUT_MISSING, Cut, HashedColumns, cut_from, marks_of
 from discreet.data.frames import as_frame, require_columns
 from discreet.data.ids import Codes, IdMap, compact
-from discreet.errors import DataError, Remedy, UsageError
+from discreet.data.problems import Missing, Problems
+from discreet.errors import DataError, UsageError
 
-__all__ = ["DECLARE_ANOTHER", "Table"]
+__all__ = ["Table"]
 
 MOST_DENSE_CELLS = 2**24
-
-DECLARE_ANOTHER = Remedy(
-    "Correct the value, or declare another domain with domains=.",
-    cli="Correct the value, or declare another domain with --domains FILE.",
-)
 
 
 class Table(Dataset):
@@ -42,6 +39,9 @@ class Table(Dataset):
         text files are read in the types of the domains.
     group
         Column that says which rows are coupled (a household, a patient …). It is no attribute: no query sees it.
+    missing
+        What to do with a row that lacks a value (None, null, NaN, or blank text that the domain does not declare):
+        ``"error"``, or ``"drop"`` it. With ``"drop"`` the number of rows is not public.
     name
         What the data are called in messages and in the ledger.
 
@@ -62,7 +62,13 @@ class Table(Dataset):
     group : int32 array or None
         Code of the group of each row.
     complete : bool
-        Whether no rows were left out by ``filter``. Only then is the number of rows public where rows are replaced.
+        Whether no rows were left out by ``filter`` or ``missing="drop"``. Only then is the number of rows public where
+        rows are replaced.
+
+    dropped_missing : int
+        How many rows ``missing="drop"`` left out. Not private: for the owner of the rows only.
+    missing_by_column : dict
+        How many of them lack a value in each column.
 
     Examples
     --------
@@ -83,11 +89,21 @@ class Table(Dataset):
     codes: Mapping[str, Codes]
     groups: IdMap | None
     group: Codes | None
+    dropped_missing: int = 0
+    missing_by_column: Mapping[str, int] = MappingProxyType({})
     _frame: pl.DataFrame
 
     _independent_cut: ClassVar[Cut] = "records"
 
-    def __init__(self, data: Any, *, domains: Mapping[str, Any], group: str | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        data: Any,
+        *,
+        domains: Mapping[str, Any],
+        group: str | None = None,
+        missing: Missing = "error",
+        name: str = "",
+    ) -> None:
         if not isinstance(domains, Mapping) or not domains:
             raise UsageError("a table needs the domain of each attribute.", remedy='Give domains={"sex": ["F", "M"]}.')
         if group in domains:
@@ -100,6 +116,22 @@ class Table(Dataset):
         self.domains = MappingProxyType({attribute: as_domain(domain) for attribute, domain in domains.items()})
         self.shape = tuple(domain.size for domain in self.domains.values())
         self.n_cells = prod(self.shape)
+        problems = Problems(missing)
+        if missing == "drop":
+            good = wrong_rows(frame, self.domains, group, problems)
+            problems.require_none()
+            frame = frame.filter(pl.Series(good))
+            self.dropped_missing, self.missing_by_column = problems.dropped, problems.dropped_by_column
+            self.lineage = (WITHOUT_MISSING,)
+        try:
+            self._read(frame, group)
+        except DataError as error:
+            wrong_rows(frame, self.domains, group, problems)
+            raise problems.error() if problems else error from None
+        # The values are kept beside the codes: bins must not change the fingerprint.
+        self._frame = frame.select(wanted)
+
+    def _read(self, frame: pl.DataFrame, group: str | None) -> None:
         self.codes = MappingProxyType(
             {attribute: _encode(frame[attribute], domain) for attribute, domain in self.domains.items()}
         )
@@ -107,8 +139,6 @@ class Table(Dataset):
         if group is not None:
             self.groups = IdMap(frame[group], what="group")
             self.group = frozen(self.groups.encode(frame[group]))
-        # The values are kept beside the codes: bins must not change the fingerprint.
-        self._frame = frame.select(wanted)
 
     # Properties
 
@@ -139,6 +169,8 @@ class Table(Dataset):
             "cells": self.n_cells,
             "groups": None if self.groups is None else len(self.groups),
             "largest_group": None if sizes is None else int(sizes.max()),
+            "dropped_missing": self.dropped_missing,
+            "missing_by_column": dict(self.missing_by_column),
             "fingerprint": self.fingerprint,
         }
 
@@ -252,22 +284,8 @@ class Table(Dataset):
 
 
 def _encode(column: pl.Series, domain: Domain) -> Codes:
-    """Codes of a column; a blank or a value outside the domain is a DataError that says where."""
-    if column.dtype != pl.Object and column.null_count():
-        row = int(np.argmax(column.is_null().to_numpy()))
-        raise DataError(
-            f"row {row} is blank.",
-            column=column.name,
-            remedy="Write a value for what is not known, such as 'unknown', and declare it in the domain.",
-        )
+    """Codes of a column; a DataError where a value is missing or outside the domain."""
     codes = domain.encode(column)
     if codes.size and codes.min() < 0:
-        row = int(np.argmax(codes < 0))
-        raise DataError(
-            f"the value is outside the declared domain {domain}.",
-            row=row,
-            column=column.name,
-            value=column[row],
-            remedy=DECLARE_ANOTHER,
-        )
+        raise DataError(f"a value is outside the declared domain {domain}.", column=column.name, remedy=DECLARE_ANOTHER)
     return frozen(codes)

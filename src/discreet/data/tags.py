@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ from numpy.typing import NDArray
 
 from discreet.data.catalogs import Outside, public_list, recoded
 from discreet.data.dataset import UserRecords, check_size, frozen
-from discreet.data.fingerprints import Cut, HashedColumns, cut_from, marks_of
+from discreet.data.diagnosis import wrong_triples
+from discreet.data.fingerprints import WITHOUT_MISSING, Cut, HashedColumns, cut_from, marks_of
 from discreet.data.frames import as_frame, as_mask, require_columns
 from discreet.data.id_forms import IdKinds, coded, id_as_text, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact
-from discreet.errors import Remedy, UsageError
+from discreet.data.problems import Missing, Problems
+from discreet.data.screening import dropped_missing
+from discreet.errors import DataError, Remedy, UsageError
 
 __all__ = ["SYSTEM_TAGS", "Cleaning", "Posts", "TagAssignments", "TagRule"]
 
@@ -134,6 +139,9 @@ class TagAssignments(UserRecords):
     ids
         The declared type of the ids: "text", "number" (whole numbers), or one for some of user, resource and tag, as in
         ``"resource=number"``. Without it every id keeps the type that it came with.
+    missing
+        What to do with a row that lacks a user, resource or tag (None, null, NaN): ``"error"``, or ``"drop"`` it. With
+        ``"drop"`` blank text is missing too.
     name
         What the data are called in messages and in the ledger.
 
@@ -148,7 +156,11 @@ class TagAssignments(UserRecords):
     cleaning : tuple of Cleaning
         The rules that were applied, and what they did.
     dropped_duplicates : int
-        How many repeated triples were merged. Not private: for the owner of the records only.
+        How many repeated triples were merged. Not private: for the owner of the records only, like the next two.
+    dropped_missing : int
+        How many rows ``missing="drop"`` left out.
+    missing_by_column : dict
+        How many of them lack a value in each column.
 
     Examples
     --------
@@ -170,6 +182,8 @@ class TagAssignments(UserRecords):
     resources_are_public: bool
     cleaning: tuple[Cleaning, ...]
     dropped_duplicates: int = 0
+    dropped_missing: int = 0
+    missing_by_column: Mapping[str, int] = MappingProxyType({})
 
     def __init__(
         self,
@@ -179,16 +193,25 @@ class TagAssignments(UserRecords):
         resource: str = "resource_id",
         tag: str = "tag",
         ids: IdKinds = None,
+        missing: Missing = "error",
         name: str = "",
     ) -> None:
         kinds = id_kinds(ids, ("user", "resource", "tag"))
-        names = (user, resource, tag)
+        names, problems = (user, resource, tag), Problems(missing)
         frame = as_frame(data, names, at_least=3, ids=names)
         require_columns(frame, names, NAME_COLUMNS)
-        self.users, users = coded(frame[user], kinds["user"], what="user")
-        self.resources, resources = coded(frame[resource], kinds["resource"], what="resource")
-        self.tags, tags = coded(frame[tag], kinds["tag"], what="tag")
         self.name, self.lineage, self.cleaning = name, (), ()
+        if missing == "drop":
+            frame = dropped_missing(frame, names, (), problems)
+            self.dropped_missing, self.missing_by_column = problems.dropped, problems.dropped_by_column
+            self.lineage = (WITHOUT_MISSING,)
+        try:
+            self.users, users = coded(frame[user], kinds["user"], what="user")
+            self.resources, resources = coded(frame[resource], kinds["resource"], what="resource")
+            self.tags, tags = coded(frame[tag], kinds["tag"], what="tag")
+        except DataError as error:
+            wrong_triples(frame, dict(zip(kinds, names, strict=True)), kinds, problems)
+            raise problems.error() if problems else error from None
         self.vocabulary_is_public = self.resources_are_public = False
         self.once_inferred = frozenset()
         self._set_codes(users, resources, tags)
@@ -252,6 +275,8 @@ class TagAssignments(UserRecords):
             "triples_per_user": {"median": float(np.median(per_user)), "max": int(per_user.max())} if len(self) else {},
             "dropped_by_rules": sum(step.dropped for step in self.cleaning),
             "collapsed_by_rules": sum(step.collapsed for step in self.cleaning),
+            "dropped_missing": self.dropped_missing,
+            "missing_by_column": dict(self.missing_by_column),
             "fingerprint": self.fingerprint,
         }
 

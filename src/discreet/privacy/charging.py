@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import discreet
+from discreet.data.fingerprints import WITHOUT_MISSING
 from discreet.errors import DiscreetWarning, LedgerError, PrivacyError, Remedy
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.units import Unit
@@ -161,6 +162,17 @@ def require_covered_as_read(data: Dataset, unit: Unit) -> None:
     """Refuse a promise for a unit that the way in which the records were read does not keep apart."""
     if unit.covers(data.lineage, as_read=True):
         return
+    if unit.covers([entry for entry in data.lineage if entry != WITHOUT_MISSING], as_read=True):
+        raise PrivacyError(
+            f"rows with missing values were left out of {data.name or 'this dataset'} while it was read: whether a "
+            f"record is there follows from its values, and the promise is about {unit}.",
+            remedy=Remedy(
+                "Protect users or records, present or absent (unit='user', unit='record'), or fill in the values and "
+                "read the data with missing='error'.",
+                cli="Protect users or records, present or absent (--unit user, --unit record), or fill in the values "
+                "and leave --missing drop out.",
+            ),
+        )
     raise PrivacyError(
         f"{data.name or 'this dataset'} was cut while it was read (one record of each user and item, or a limited "
         f"number of records of each user): one record more can push another one out, and the promise is about {unit}.",

@@ -136,13 +136,13 @@ BAD = [
     ("1,7,3,a\nx,8,4,b\n", 2, "user_id", "whole number"),
     ("1,7,3,a\n1.5,8,4,b\n", 2, "user_id", "whole number"),
     ("1,7,3,a\n1_0,8,4,b\n", 2, "user_id", "whole number"),
-    ("1,7,3,a\n,8,4,b\n", 2, "user_id", "blank"),
+    ("1,7,3,a\n,8,4,b\n", 2, "user_id", "missing"),
     (f"1,7,3,a\n{2**63},8,4,b\n", 2, "user_id", "64 bits"),
     ("1,7,3,a\n2,8,four,b\n", 2, "rating", "not a number"),
     ("1,7,3,a\n2,8,nan,b\n", 2, "rating", "missing"),
     ("1,7,3,a\n2,8,-inf,b\n", 2, "rating", "finite"),
     ("1,7,3,a\n2,8,1e999,b\n", 2, "rating", "too large"),
-    ("1,7,3,a\n2,,4,b\n", 2, "item_id", "blank"),
+    ("1,7,3,a\n2,,4,b\n", 2, "item_id", "missing"),
     ("1;7;3;a\n", 1, None, "1 fields instead of 4"),
 ]
 

@@ -142,7 +142,7 @@ def test_bad_rows_of_parquet_are_counted(tmp_path: Path) -> None:
         read(path, scale="1:5")
     assert (caught.value.file, caught.value.line) == (str(path), None)
     pl.DataFrame({"user_id": [1, None], "item_id": [1, 1]}).write_parquet(path)
-    with pytest.raises(DataError, match="row 1 has no user id") as caught:
+    with pytest.raises(DataError, match="row 1, column 'user_id': the value is missing") as caught:
         read(path)
     assert caught.value.file == str(path)
 

@@ -30,8 +30,8 @@ LARGE = pl.Series([1, 2, 2**100], dtype=pl.Int128)
         ("rating", pl.Series([[1], [2], [3]]), "not numbers"),
         ("rating", pl.Series([b"\xff", b"", b"x"]), "not numbers"),
         ("rating", pl.Series([datetime.timedelta(1)] * 3), "not numbers"),
-        ("user_id", pl.Series(["a", None, "c"]), "no user id"),
-        ("item_id", pl.Series([None, None, None]), "no item id"),
+        ("user_id", pl.Series(["a", None, "c"]), "value is missing"),
+        ("item_id", pl.Series([None, None, None]), "value is missing"),
         ("user_id", pl.Series([{"a": 1}] * 3), "not hashable"),
     ],
 )

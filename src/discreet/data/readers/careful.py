@@ -13,15 +13,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.problems import FILL, Problems
+from discreet.data.problems import FILL, LACKING, Problems
 from discreet.data.readers.layout import Column, Layout, separator_hint, separator_name
 from discreet.data.screening import MISSING_WORDS
 from discreet.errors import DataError
 
-__all__ = ["BLANK", "NO_NUMBER", "careful_parse"]
-
-BLANK = "the field is blank."
-NO_NUMBER = "the number is missing (NaN, NA or NULL)."
+__all__ = ["careful_parse"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -54,8 +51,7 @@ def careful_parse(
         elif errors or lacking:
             settled.rows += 1
             for field in lacking if values else ():  # a blank line is one problem
-                what = NO_NUMBER if cells[fields.index(field)].strip() else BLANK
-                errors.append(DataError(what, file=path, line=first_line + line, column=field.shown, remedy=remedy))
+                errors.append(DataError(LACKING, file=path, line=first_line + line, column=field.shown, remedy=remedy))
             for error in errors:
                 settled.add(error)
         else:

@@ -18,11 +18,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.problems import FILL, FILL_OR_DROP, Found, Problems
-from discreet.data.readers.careful import BLANK, NO_NUMBER, careful_parse
+from discreet.data.problems import FILL, FILL_OR_DROP, LACKING, Found, Problems
+from discreet.data.readers.careful import careful_parse
 from discreet.data.readers.files import (
     LONGEST,
     blocks,
+    extends_ascii,
     integers_may_hide,
     pieces,
     quotes_are_regular,
@@ -76,7 +77,8 @@ def _read_blocks(path: Path, layout: Layout, problems: Problems, *, remedy: str 
     fields, skip = None if layout.header else layout.columns, layout.skip
     parts: list[pl.DataFrame] = []
     origins, row = Origins(), 0
-    for block in blocks(path, encoding=layout.encoding, quoted=layout.quoted, whole=layout.escaped):
+    encoding, exact = layout.encoding, layout.exact_encoding
+    for block in blocks(path, encoding=encoding, quoted=layout.quoted, whole=layout.escaped, exact=exact):
         text, line = _plain(block.text, layout, path, block.first_line), block.first_line
         while skip and text:
             _, _, text = text.partition(b"\n")
@@ -176,7 +178,7 @@ def _read_at_once(path: Path, layout: Layout) -> Records | None:
 
     None when the file is not plain, or when it is not certain that every record is whole and every value valid.
     """
-    if layout.separator_byte == UNIT_SEPARATOR or layout.escaped or layout.skip:
+    if layout.separator_byte == UNIT_SEPARATOR or layout.escaped or layout.skip or not extends_ascii(layout.encoding):
         return None
     try:
         with path.open("rb") as stream:
@@ -287,13 +289,12 @@ def _lenient_parse(
     for column in fields:
         if column.name and not column.blank:
             values = frame[column.name]
-            nan = values.is_nan().fill_null(False).to_numpy() if column.kind == "number" else False
-            blank = (
-                values.is_null().to_numpy() if values.dtype != pl.String else ~(values.fill_null("") != "").to_numpy()
-            )
-            found += [Found(blank & ~np.asarray(nan), column.name, BLANK, remedy, missing=True)]
-            if column.kind == "number":
-                found += [Found(np.asarray(nan), column.name, NO_NUMBER, remedy, missing=True)]
+            lacking = values.is_null()
+            if values.dtype == pl.String:
+                lacking |= (values == "").fill_null(False)
+            elif column.kind == "number":
+                lacking |= values.is_nan().fill_null(False)
+            found.append(Found(lacking.to_numpy(), column.name, LACKING, remedy, missing=True))
     origins = Origins()
     origins.add_lines(0, path, lines + first_line)
     records = Records(frame, origins, _names(fields))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.data.dataset import SEVERAL_RECORDS, Duplicates
-from discreet.data.domains import as_domain, read_text
-from discreet.data.fingerprints import cut_by_record
+from discreet.data.diagnosis import Columns, Declared, all_problems, values_outside, wrong_rows, wrong_triples
+from discreet.data.domains import Domain, as_domain, read_text
+from discreet.data.fingerprints import WITHOUT_MISSING, cut_by_record
 from discreet.data.frames import as_frame, times_within
-from discreet.data.id_forms import IdKind, coded
+from discreet.data.id_forms import IdKind, coded, id_kinds
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
+from discreet.data.problems import Found, Missing, Problems
 from discreet.data.readers.records import Records
+from discreet.data.repeats import Duplicates
 from discreet.data.scales import RatingScale
-from discreet.data.tables import DECLARE_ANOTHER, Table
+from discreet.data.screening import lacks_id, lacks_value, whole_ids
+from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, Remedy, UsageError
 
@@ -51,6 +54,11 @@ class InteractionsDraft:
         Columns of text that version 0.1 gave a type by what was in them.
     item
         What the caller calls the column of items, also in the catalog.
+    problems
+        What is wrong with rows that are not in ``records``, and how rows with missing values are treated.
+    blanks
+        Whether blank text is an id, as in published formats and in files of discreet's own; it never is where missing
+        values are dropped.
     """
 
     records: Records
@@ -66,6 +74,8 @@ class InteractionsDraft:
     once_inferred: Iterable[str] = ()
     item: str | None = None
     name: str = ""
+    problems: Problems | None = None
+    blanks: bool = True
 
     def build(
         self,
@@ -94,6 +104,9 @@ class InteractionsDraft:
         window, time_zone
             The days that the data are about, and where days begin; other records are left out.
         """
+        missing: Missing = "error" if self.problems is None else self.problems.missing
+        if self.problems is not None:
+            self.records = without_missing(self.records, ("user_id", "item_id"), ("rating", "timestamp"), self.problems)
         declared = Window.declared(window, time_zone)
         if declared is not None:
             self._require_cut_by_record()
@@ -103,16 +116,26 @@ class InteractionsDraft:
         items = _catalog(self.items if catalog is None else catalog, self.item)
         if "item" not in self.ids:
             self.records, items = _same_ids(self.records, items, "item_id")
-        if items_public:
-            items = self._with_observed(items)
         settled_scale = self.scale if scale is None else RatingScale.of(scale)
         settled_duplicates = duplicates or self.duplicates
+        settings = Declared(
+            Columns(),
+            id_kinds(self.ids, ("user", "item")),
+            None if settled_scale is None else RatingScale.of(settled_scale),
+            None if items_public else _only_ids(items),
+            settled_duplicates,
+            missing,
+        )
+        if self.problems:
+            raise self._all_problems(settings) or self.problems.error()
         try:
+            items = self._with_observed(items) if items_public else items
             data = Interactions(
                 self.records.frame,
                 scale=settled_scale,
                 duplicates=settled_duplicates,
-                items=items["item_id"] if items is not None and items.width == 1 else items,
+                missing=missing,
+                items=_only_ids(items),
                 users=self.users,
                 ids=self.ids,
                 context=self.context,
@@ -120,8 +143,11 @@ class InteractionsDraft:
                 window=declared,
                 name=name,
             )
+            if not self.blanks and (has_blank(data.users) or has_blank(data.items)):
+                raise DataError("an id is blank.")
         except DataError as error:
-            raise self._second_record(settled_duplicates, error) or self.records.located(error) from None
+            raise self._all_problems(settings) or self.records.located(error) from None
+        note_dropped(data, self.problems)
         data.lineage = (*self.lineage, *data.lineage)
         data.once_inferred = frozenset(self.once_inferred)
         if not self.typed:
@@ -150,25 +176,17 @@ class InteractionsDraft:
         known = IdMap(items["item_id"]).encode(observed["item_id"], unknown="mark") >= 0
         return pl.concat([items, observed.filter(pl.Series(~known))], how="diagonal")
 
-    def _second_record(self, duplicates: str, error: DataError) -> DataError | None:
-        """The first record that repeats another one, with both lines; None if the error is about something else."""
-        if duplicates != "error" or error.remedy != SEVERAL_RECORDS:
-            return None
-        frame = self.records.frame
-        fresh = frame.select(pl.struct("user_id", "item_id").is_first_distinct()).to_series()
-        if fresh.all():
-            return None
-        row = int(fresh.arg_min() or 0)
-        user, item = frame["user_id"][row], frame["item_id"][row]
-        first = int(((frame["user_id"] == user) & (frame["item_id"] == item)).arg_max() or 0)
-        line = self.records.origins.of(first)[1]
-        user, item = (self._named(frame[f"{role}_id"][[row]], role)[0] for role in ("user", "item"))
-        return self.records.error(
-            row,
-            f"user {user!r} has a second record of item {item!r}; the first is in "
-            f"{f'row {first}' if line is None else f'line {line}'}.",
-            column="item_id",
-            remedy=SEVERAL_RECORDS,
+    def _all_problems(self, settings: Declared) -> DataError | None:
+        """What is wrong with the rows, and with those that could not be read before."""
+        problems = Problems(settings.missing) if self.problems is None else self.problems
+        return all_problems(
+            self.records.frame,
+            settings,
+            problems,
+            blank=not self.blanks or settings.missing == "drop",
+            place=self.records.place,
+            located=self.records.located,
+            names=self.records.names,
         )
 
 
@@ -183,20 +201,40 @@ class TagsDraft:
     ids: Mapping[str, IdKind] = field(default_factory=dict)
     once_inferred: Iterable[str] = ()
     name: str = ""
+    problems: Problems | None = None
+    blanks: bool = True
 
     def build(self, *, name: str) -> TagAssignments:
         """The dataset; triples that occur more than once are one."""
+        missing: Missing = "error"
+        if self.problems is not None:
+            missing = self.problems.missing
+            self.records = without_missing(self.records, _TRIPLE.values(), (), self.problems)
+            self._require_good(self.problems)
         try:
-            data = TagAssignments(self.records.frame, ids=self.ids, name=name)
+            data = TagAssignments(self.records.frame, ids=self.ids, missing=missing, name=name)
+            blanks = [ids for ids in (data.users, data.resources, data.tags) if has_blank(ids)]
+            if blanks and not self.blanks:
+                raise DataError("an id is blank.")
             data.once_inferred = frozenset(self.once_inferred)
             if self.vocabulary is not None:
                 data = data.with_vocabulary(self.vocabulary)
             if self.resources is not None:
                 data = data.with_resources(self.resources)
         except DataError as error:
+            self._require_good(Problems(missing) if self.problems is None else self.problems, search=True)
             raise self.records.located(error) from None
-        data.lineage = self.lineage
+        data.lineage = (*self.lineage, *((WITHOUT_MISSING,) if missing == "drop" else ()))
+        note_dropped(data, self.problems)
         return data
+
+    def _require_good(self, problems: Problems, *, search: bool = False) -> None:
+        """Raise what is wrong with the rows; those that are there are searched if others are wrong."""
+        if search or problems:
+            kinds, blank = id_kinds(self.ids, tuple(_TRIPLE)), not self.blanks or problems.missing == "drop"
+            where: Any = {"located": self.records.located, "names": self.records.names}
+            wrong_triples(self.records.frame, _TRIPLE, kinds, problems, blank=blank, **where)
+        problems.require_none()
 
 
 @dataclass
@@ -208,6 +246,8 @@ class TableDraft:
     group: str | None = None
     lineage: tuple[str, ...] = ()
     name: str = ""
+    problems: Problems | None = None
+    blanks: bool = True
 
     def build(self, *, name: str, domains: Mapping[str, Any] | None = None) -> Table:
         """The dataset.
@@ -225,31 +265,76 @@ class TableDraft:
                     'Give domains={"sex": ["F", "M"], …}.', cli='Give --domains FILE with {"sex": ["F", "M"], …}.'
                 ),
             )
-        self._read_text(settled)
+        problems = Problems() if self.problems is None else self.problems
+        known = {attribute: as_domain(domain) for attribute, domain in settled.items()}
+        self._read_text(known, problems)
+        where: Any = {"located": self.records.located, "names": self.records.names}
+        group = self.group if self.group in self.records.frame.columns else None
+        present = {name: domain for name, domain in known.items() if name in self.records.frame.columns}
+        if problems or problems.missing == "drop":
+            good = wrong_rows(self.records.frame, present, group, problems, **where)
+            self.records = self.records.filtered(pl.Series(good))
+            problems.require_none()
         try:
-            data = Table(self.records.frame, domains=settled, group=self.group, name=name)
+            data = Table(self.records.frame, domains=known, group=self.group, missing=problems.missing, name=name)
         except DataError as error:
-            raise self.records.located(error) from None
-        data.lineage = self.lineage
+            wrong_rows(self.records.frame, present, group, problems, **where)
+            raise problems.error() if problems else self.records.located(error) from None
+        data.lineage = (*self.lineage, *data.lineage)
+        note_dropped(data, self.problems)
         return data
 
-    def _read_text(self, domains: Mapping[str, Any]) -> None:
-        """Give columns of text the types that their domains declare."""
-        frame = self.records.frame
-        for attribute, given in domains.items():
+    def _read_text(self, domains: Mapping[str, Domain], problems: Problems) -> None:
+        """Give columns of text the types that their domains declare; rows for which that fails are left out."""
+        frame, found = self.records.frame, []
+        typed = frame
+        for attribute, domain in domains.items():
             if attribute not in frame.columns or frame[attribute].dtype != pl.String:
                 continue
-            domain = as_domain(given)
             values = read_text(frame[attribute], domain)
-            outside = values.is_null() & frame[attribute].is_not_null()
-            if outside.any():
-                row, what = int(outside.arg_max() or 0), f"the value is outside the declared domain {domain}."
-                raise self.records.error(row, what, column=attribute, remedy=DECLARE_ANOTHER)
-            frame = frame.with_columns(values.alias(attribute))
-        self.records = self.records.with_frame(frame)
+            typed = typed.with_columns(values.alias(attribute))
+            unread = values.is_null().to_numpy()
+            if unread.any():
+                lacking = unread & lacks_id(frame[attribute])
+                found += values_outside(attribute, domain, lacking, unread & ~lacking)
+        where: Any = {"located": self.records.located, "names": self.records.names}
+        good = problems.add_rows(found, frame, **where)
+        self.records = self.records.with_frame(typed)
+        if not good.all():
+            self.records = self.records.filtered(pl.Series(good))
 
 
 Draft = InteractionsDraft | TagsDraft | TableDraft
+
+
+_TRIPLE = {"user": "user_id", "resource": "resource_id", "tag": "tag"}
+
+
+def without_missing(records: Records, ids: Collection[str], values: Collection[str], problems: Problems) -> Records:
+    """The rows in which no value is missing, if missing values are dropped; otherwise all of them."""
+    frame = records.frame
+    if problems.missing != "drop" or problems:
+        return records
+    found = [Found(lacks_id(frame[name]), name, "", missing=True) for name in ids if name in frame.columns]
+    found += [Found(lacks_value(frame[name]), name, "", missing=True) for name in values if name in frame.columns]
+    kept = records.without(found, problems)
+    return kept.with_frame(kept.frame.with_columns(whole_ids(kept.frame[n]) for n in ids if n in kept.frame.columns))
+
+
+def _only_ids(items: pl.DataFrame | None) -> pl.DataFrame | pl.Series | None:
+    """A catalog without other columns as the ids alone."""
+    return items["item_id"] if items is not None and items.width == 1 else items
+
+
+def has_blank(ids: IdMap) -> bool:
+    """Whether a text among ids is blank."""
+    return ids.series.dtype == pl.String and bool((ids.series.str.strip_chars() == "").any())
+
+
+def note_dropped(data: Any, problems: Problems | None) -> None:
+    """Put the numbers of rows that were left out while reading on the dataset."""
+    if problems is not None and problems.missing == "drop":
+        data.dropped_missing, data.missing_by_column = problems.dropped, dict(problems.dropped_by_column)
 
 
 def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tuple[Records, pl.DataFrame | None]:

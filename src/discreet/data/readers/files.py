@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST",
     "Block",
     "blocks",
+    "extends_ascii",
     "first_line",
     "first_lines",
     "integers_may_hide",
@@ -32,6 +33,7 @@ __all__ = [
     "quotes_are_regular",
     "record_ends",
     "record_lines",
+    "require_text",
 ]
 
 BLOCK_BYTES = 1 << 25
@@ -44,7 +46,7 @@ Bytes = NDArray[np.uint8]
 _NEWLINE, _QUOTE, _RETURN, _ZERO = b'\n"\r0'
 PIECE = 1 << 18
 
-_FROM_UTF_16 = Remedy("Give encoding='utf-16'.", cli="Convert it to UTF-8: iconv -f UTF-16 -t UTF-8.")
+_FROM_UTF_16 = Remedy("Give encoding='utf-16'.", cli="Give --encoding utf-16.")
 _NOT_TEXT = {
     b"PK\x03\x04": ("a zip archive", "Unpack it and give the folder."),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook", "Save it as CSV."),
@@ -59,6 +61,7 @@ _NOT_TEXT = {
 
 # In these encodings ASCII bytes stand for themselves and need not be decoded.
 _ASCII_SUPERSETS = ("utf-8", "ascii", "iso8859-1", "cp1252")
+_NOT_IN_CP1252 = (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ class Block:
     lines: int
 
 
-def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: bool = False) -> Iterator[Block]:
+def blocks(
+    path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: bool = False, exact: bool = False
+) -> Iterator[Block]:
     """The lines of a file, a block at a time. Blank lines at the end of the file are left out.
 
     Parameters
@@ -92,6 +97,8 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
         Whether a newline between double quotes belongs to the field.
     whole
         Whether to return the file as one block.
+    exact
+        Whether the encoding is certain, so that no copy in UTF-8 is recognized.
 
     Raises
     ------
@@ -99,11 +106,11 @@ def blocks(path: Path, *, encoding: str = "utf-8", quoted: bool = False, whole: 
         When the file is missing, empty, damaged, binary, or not in this encoding.
     """
     if whole:
-        parts = list(blocks(path, encoding=encoding))
+        parts = list(blocks(path, encoding=encoding, exact=exact))
         yield Block(b"".join(part.text for part in parts), 1, sum(part.lines for part in parts))
         return
     rest, line, empty = b"", 1, True
-    for chunk in _utf8_chunks(path, _settled(path, encoding)):
+    for chunk in _utf8_chunks(path, _codec(encoding) if exact else _settled(path, encoding)):
         _refuse_binary(chunk, path, line + rest.count(b"\n"))
         rest = rest + chunk if rest else chunk
         end = _end_of_records(rest, quoted=quoted)
@@ -141,6 +148,15 @@ def first_lines(path: Path, count: int, *, encoding: str = "utf-8") -> list[str]
     text = head.decode(_codec(encoding), errors="replace").removeprefix("\ufeff")
     lines = [line.removesuffix("\r") for line in text.split("\n", count)[:count]]
     return lines + [""] * (count - len(lines))
+
+
+def require_text(path: Path, encoding: str) -> None:
+    """Refuse a file whose beginning is no text, before its first line is taken for a header."""
+    with _open(path) as stream:
+        head = _read(stream, path, HEAD_BYTES)
+    if not _codec(encoding).startswith(("utf-16", "utf-32")):
+        _refuse_archives(head, path)
+        _refuse_binary(head, path, 1)
 
 
 def first_line(path: Path, *, encoding: str = "utf-8") -> str:
@@ -256,8 +272,19 @@ def _refuse_binary(text: bytes, path: Path, line: int) -> None:
             file=path,
             line=line + text.count(b"\n", 0, place),
             value=text[begin : place + 8],
-            remedy="Check that the file was downloaded or copied completely, and as text.",
+            remedy=_other_encoding(_wide(text)) or "Check that the file was copied completely, and as text.",
         )
+
+
+def _wide(text: bytes) -> str | None:
+    """The encoding of text in which every other byte is 0, as in UTF-16 without a mark at its beginning."""
+    head = np.frombuffer(text[: HEAD_BYTES & ~1], dtype=np.uint8)
+    zeros = [float((head[start::2] == 0).mean()) if head[start::2].size else 0.0 for start in (0, 1)]
+    return "utf-16-le" if zeros[1] > 0.4 > zeros[0] else "utf-16-be" if zeros[0] > 0.4 > zeros[1] else None
+
+
+def _other_encoding(name: str | None) -> str:
+    return "" if name is None else Remedy(f"Give encoding='{name}'.", cli=f"Give --encoding {name}.")
 
 
 def _refuse_archives(head: bytes, path: Path) -> None:
@@ -276,6 +303,11 @@ def _codec(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):
         raise UsageError(f"there is no text encoding {encoding!r}.", remedy="Try 'utf-8' or 'latin-1'.") from None
+
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether ASCII bytes stand for themselves in an encoding."""
+    return _codec(encoding) in _ASCII_SUPERSETS
 
 
 def _settled(path: Path, encoding: str) -> str:
@@ -323,11 +355,9 @@ def _utf8_chunks(path: Path, codec: str) -> Iterator[bytes]:
 
 def _wrong_encoding(path: Path, error: UnicodeError, offset: int, codec: str) -> DataError:
     """An error with the line of the first bad byte; the bytes before ``offset`` are read again to count lines."""
-    what = "The file is in another encoding, or mixes several"
-    remedy = Remedy(f"{what}: give encoding='latin-1', or convert it.", cli=f"{what}: convert it to UTF-8.")
     if not isinstance(error, UnicodeDecodeError):
-        return DataError(f"the file is not {codec}.", file=path, remedy=remedy)
-    line, begun = 1, b""
+        return DataError(f"the file is not {codec}.", file=path, remedy=_suggestion(codec, None))
+    line, begun, byte = 1, b"", offset + error.start
     with _open(path) as stream:
         while offset > 0 and (before := _read(stream, path, min(offset, BLOCK_BYTES))):
             offset -= len(before)
@@ -336,9 +366,23 @@ def _wrong_encoding(path: Path, error: UnicodeError, offset: int, codec: str) ->
     seen, place = begun + error.object[: error.start + 16], len(begun) + error.start
     begin = seen.rfind(b"\n", 0, place) + 1
     return DataError(
-        f"byte 0x{seen[place : place + 1].hex()} at position {place - begin + 1} of the line is not {codec}.",
+        f"byte 0x{seen[place : place + 1].hex()} at position {place - begin + 1} of the line (byte {byte} of the file) "
+        f"is not {codec}.",
         file=path,
         line=line + seen.count(b"\n", 0, place),
         value=seen[begin:].partition(b"\n")[0][-60:],
-        remedy=remedy,
+        remedy=_suggestion(codec, seen[place]),
     )
+
+
+def _suggestion(codec: str, byte: int | None) -> Remedy:
+    """Which encoding to try, by the byte that does not fit; any byte is valid in latin-1."""
+    if codec.startswith(("utf-16", "utf-32")):
+        return Remedy("Give encoding='utf-8', or convert it.", cli="Give --encoding utf-8, or convert it.")
+    if codec in ("utf-8", "ascii") and byte is not None and byte not in _NOT_IN_CP1252:
+        tries = "encoding='cp1252' (Windows) or encoding='latin-1'"
+        return Remedy(
+            f"Text of Windows or of old programs: give {tries}, or convert it to UTF-8.",
+            cli="Text of Windows or of old programs: give --encoding cp1252 or --encoding latin-1, or convert it.",
+        )
+    return Remedy("Give encoding='latin-1', or convert it.", cli="Give --encoding latin-1, or convert it to UTF-8.")

@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from discreet.data.dataset import Duplicates
+from discreet.data.problems import Missing, Problems
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import InteractionsDraft, TagsDraft
 from discreet.data.readers.files import first_line
 from discreet.data.readers.layout import Column, Layout
 from discreet.data.readers.records import Records
+from discreet.data.repeats import Duplicates
 from discreet.errors import DataError
 
 __all__ = ["USER_ITEM_RATING", "Format", "Location", "Source", "begins_with", "first_fields", "published"]
@@ -159,20 +160,33 @@ class Source:
     layout: Layout | Callable[[Path, str], Layout]
     finish: Finish | None = None
 
-    def read(self, location: Location, *, encoding: str | None = None, path: Path | None = None) -> Records:
+    def read(
+        self,
+        location: Location,
+        *,
+        encoding: str | None = None,
+        path: Path | None = None,
+        problems: Problems | None = None,
+    ) -> Records:
         """The records; by default of the file that the caller gave, or that the folder has.
 
         Parameters
         ----------
         encoding
             Instead of the one that the format is published in.
+        problems
+            Where everything that is wrong with a line is counted; without it, that is an error.
         """
         path = path or location.need(*self.files)
         layout = self.layout
         if not isinstance(layout, Layout):
             layout = layout(path, first_line(path, encoding=encoding or "utf-8"))
-        records = read_delimited(path, replace(layout, encoding=encoding) if encoding else layout)
-        return records if self.finish is None else self.finish(records, location, encoding)
+        records = read_delimited(path, replace(layout, encoding=encoding) if encoding else layout, problems)
+        if self.finish is None:
+            return records
+        if problems is not None:
+            problems.require_none()  # what comes now knows nothing of rows that are not there
+        return self.finish(records, location, encoding)
 
     def read_beside(self, location: Location, *, encoding: str | None = None) -> pl.DataFrame | None:
         """The table in the same folder; None where there is none."""
@@ -210,15 +224,18 @@ def published(
         Whether a folder or file has this format; by default, whether the file of the records is there.
     """
 
-    def load(place: Location, *, encoding: str | None = None, tables: bool = True) -> Any:
-        found = records.read(place, encoding=encoding)
+    def load(place: Location, *, encoding: str | None = None, missing: Missing = "error", tables: bool = True) -> Any:
+        problems = Problems(missing)
+        found = records.read(place, encoding=encoding, problems=problems)
         if tags:
-            return TagsDraft(found)
+            return TagsDraft(found, problems=problems)
         sides = [s.read_beside(place, encoding=encoding) if s and tables else None for s in (items, users)]
-        return InteractionsDraft(found, scale=scale, duplicates=duplicates, items=sides[0], users=sides[1])
+        return InteractionsDraft(
+            found, scale=scale, duplicates=duplicates, items=sides[0], users=sides[1], problems=problems
+        )
 
-    def load_records(place: Location, *, encoding: str | None = None) -> Any:
-        return load(place, encoding=encoding)
+    def load_records(place: Location, *, encoding: str | None = None, missing: Missing = "error") -> Any:
+        return load(place, encoding=encoding, missing=missing)
 
     return Format(
         name,

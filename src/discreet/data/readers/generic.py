@@ -18,9 +18,10 @@ import polars as pl
 
 from discreet.common.arrow import check_parquet, read_arrow
 from discreet.data.id_forms import IdKind, IdKinds, declared_ids
+from discreet.data.problems import Missing, Problems
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, TagsDraft
-from discreet.data.readers.files import first_line
+from discreet.data.readers.files import first_line, require_text
 from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.layout import Column, Kind, Layout, listed, skipped, split_header
 from discreet.data.readers.records import Origins, Records, with_seconds
@@ -149,13 +150,16 @@ def load_text(
     separator: str | None = None,
     header: bool = True,
     encoding: str = "utf-8",
+    missing: Missing = "error",
     **roles: Any,
 ) -> Draft:
-    """Options: the roles of the columns, the type of the ids, the separator, whether there is a header, the encoding.
+    """Options: the roles of the columns, the type of the ids, the separator, whether there is a header, the encoding,
+    and what happens to rows with missing values.
 
     Without a header columns are called 1, 2, 3 …; unless named, they are user, item, rating and time.
     """
     path = place.need(*_TEXT)
+    require_text(path, encoding)
     separator, first = _first_fields(path, separator, encoding)
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
     if not header and not any(roles.get(role) for role in ("what", *_BY_POSITION)):
@@ -169,8 +173,10 @@ def load_text(
         header=header,
         quoted=True,
         encoding=encoding,
+        exact_encoding=True,
     )
-    draft = _draft(read_delimited(path, layout), kind, matched, roles.get("item"))
+    problems = Problems(missing)
+    draft = _draft(read_delimited(path, layout, problems), kind, matched, problems, roles.get("item"))
     if not isinstance(draft, TableDraft):
         draft.ids, draft.once_inferred = kinds, set(matched.values())
     return draft
@@ -224,15 +230,15 @@ def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
     return Column(role, "text", (name,), blank=what != "tags")
 
 
-def _draft(records: Records, what: What, matched: dict[str, str], item: str | None) -> Draft:
+def _draft(records: Records, what: What, matched: dict[str, str], problems: Problems, item: str | None) -> Draft:
     if what == "table":
-        return TableDraft(records, {})
+        return TableDraft(records, {}, problems=problems)
     if what == "tags":
-        return TagsDraft(records)
+        return TagsDraft(records, problems=problems, blanks=False)
     if "timestamp" in records.frame.columns and records.frame["timestamp"].dtype == pl.String:
-        records = with_seconds(records, "timestamp", None)
+        records = with_seconds(records, "timestamp", None, problems)
     context = tuple(role for role in matched.values() if role not in _ROLES["interactions"])
-    return InteractionsDraft(records, context=context, item=item)
+    return InteractionsDraft(records, context=context, item=item, problems=problems, blanks=False)
 
 
 def _first_fields(path: Path, separator: str | None = None, encoding: str = "utf-8") -> tuple[str, list[str]]:
@@ -248,13 +254,14 @@ def _first_fields(path: Path, separator: str | None = None, encoding: str = "utf
 # Parquet and Arrow
 
 
-def load_binary(place: Location, **roles: Any) -> Draft:
-    """Options: the roles of the columns. Their types are those of the file."""
+def load_binary(place: Location, *, missing: Missing = "error", **roles: Any) -> Draft:
+    """Options: the roles of the columns, and what happens to rows with missing values. Types are those of the file."""
     path = place.need(*_BINARY)
-    records = read_frame(path)
+    records, problems = read_frame(path), Problems(missing)
     kind, matched = Roles(**roles).matched(records.frame.columns, path)
-    chosen = records.with_frame(records.frame.select(list(matched)).rename(matched))
-    draft = _draft(chosen, kind, matched, roles.get("item"))
+    renamed = records.frame.select(list(matched)).rename(matched)
+    names = {ours: theirs for theirs, ours in matched.items()}
+    draft = _draft(Records(renamed, records.origins, names), kind, matched, problems, roles.get("item"))
     if isinstance(draft, InteractionsDraft):
         draft.typed = True
     return draft

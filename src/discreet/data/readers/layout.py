@@ -90,6 +90,8 @@ class Layout:
         Whether a backslash escapes the next character.
     encoding
         The encoding that the format declares.
+    exact_encoding
+        Whether the caller declared it. Otherwise a copy of a latin-1 file in UTF-8 is recognized, by all of its bytes.
     skip
         Number of lines before the header and the records.
     """
@@ -100,6 +102,7 @@ class Layout:
     quoted: bool = False
     escaped: bool = False
     encoding: str = "utf-8"
+    exact_encoding: bool = False
     skip: int = 0
 
     def __post_init__(self) -> None:

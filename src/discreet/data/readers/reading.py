@@ -23,7 +23,7 @@ from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, T
 from discreet.data.readers.formats import Format, Location
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import DataError, DuplicatesWarning, Remedy, UsageError
+from discreet.errors import DataError, DuplicatesWarning, MissingWarning, Remedy, UsageError
 
 __all__ = ["detect", "formats", "read"]
 
@@ -60,8 +60,9 @@ def read(
     **options
         For interactions: ``scale``, ``duplicates``, ``catalog`` (file, table, ids or "observed"), ``items_public``,
         ``public_user_columns``, ``window`` and ``time_zone`` (the days that count, and where they begin). For tables:
-        ``domains``. For most formats: ``encoding``, and ``tables=False`` to skip the files of items and users. For CSV,
-        TSV, Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
+        ``domains``. For most formats: ``encoding``, ``missing`` ("error", or "drop": rows that lack a value in a
+        column that is used are left out), and ``tables=False`` to skip the files of items and users. For CSV, TSV,
+        Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
         of columns), ``what`` ("interactions", "tags", "table"). For CSV and TSV: ``ids`` ("text" unless "number"
         declares whole numbers, for all ids or for some as in ``"user=number"``), ``separator``, ``header``. Others are
         those of the format.
@@ -70,24 +71,32 @@ def read(
     -------
     Interactions, TagAssignments or Table
         Every line of the file is a record, or an error was raised: nothing is skipped and nothing half-read. With a
-        ``window`` the records of other times are left out.
+        ``window`` the records of other times are left out, and with ``missing="drop"`` rows with missing values.
 
     Raises
     ------
+    RecordsError
+        Everything that is wrong with the records: each kind of problem with the number of rows, the first of them
+        (file, line or row, column as the file calls it, value), and what to do about it. ``report()`` gives it as JSON.
     DataError
-        With file, line, column and value of what is wrong, and what to do about it.
+        Where the file as a whole cannot be read.
 
     Warns
     -----
+    MissingWarning
+        How many rows were left out because a value is missing, as in ``dropped_missing`` of the dataset.
     DuplicatesWarning
         How many rows were merged or left out because they repeat others, as in ``dropped_duplicates`` of the dataset.
-        Neither is private.
+        None of these numbers is private.
 
     Privacy
     -------
     Reading releases nothing. How a value is read depends on that value and on what was declared, never on other rows:
     ids and contexts of text files are text, published formats have the types that they are published with, attributes
-    of tables have those of their domains, and Parquet and Arrow files declare types.
+    of tables have those of their domains, and Parquet and Arrow files declare types. Whether a row lacks a value
+    depends on that row alone, so promises about users and about the presence of a record hold after
+    ``missing="drop"``. Promises about replaced users or about values of records are refused: whether a record is there
+    at all then depends on its value.
 
     A file of items counts as public; a file of users is secret unless its columns are named in ``public_user_columns``.
     Without a file of items the list of items is as secret as the records, unless ``catalog`` or ``items_public``
@@ -122,16 +131,21 @@ def _read(
     if misplaced:
         raise UsageError(f"{path} takes no {' and no '.join(sorted(misplaced))}.", remedy="Leave it out.")
     data = draft.build(name=draft.name or _stem(place) if name is None else name, **rest)
-    _tell_duplicates(place.path, draft.records.frame.height - len(data), draft)
+    if draft.problems is not None and draft.problems.dropped:
+        rows = "1 row" if draft.problems.dropped == 1 else f"{draft.problems.dropped:,} rows"
+        words = f"{rows} with missing values left out ({draft.problems.dropped_words()})."
+        warnings.warn(f"{place.path}: {words}", MissingWarning, stacklevel=3)
+    kept = "their quantities were added up" if rest.get("duplicates") == "sum" else "the latest of each was kept"
+    _tell_duplicates(place.path, draft.records.frame.height - len(data), draft, kept)
     return data
 
 
-def _tell_duplicates(path: Path, left_out: int, draft: Draft) -> None:
+def _tell_duplicates(path: Path, left_out: int, draft: Draft, kept: str) -> None:
     if left_out > 0:
         what = (
             "a triple of user, resource and tag; each triple counts once"
             if isinstance(draft, TagsDraft)
-            else "the user and item of another; the latest of each was kept"
+            else f"the user and item of another; {kept}"
         )
         rows = "1 row repeats" if left_out == 1 else f"{left_out:,} rows repeat"
         warnings.warn(f"{path}: {rows} {what}.", DuplicatesWarning, stacklevel=4)

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.frames import LARGEST
-from discreet.data.problems import Found, Problems
+from discreet.data.problems import LACKING, Found, Problems
 from discreet.data.screening import lacks_value
 from discreet.data.values import number_in, parsed
 from discreet.errors import DataError
@@ -149,6 +149,11 @@ class Records:
         good = problems.add_rows(found, self.frame, located=self.located, names=self.names) if found else None
         return self if good is None or good.all() else self.filtered(pl.Series(good))
 
+    def place(self, row: int) -> str:
+        """A row in words: its line, or its number in the file."""
+        line = self.origins.of(row)[1]
+        return f"row {self.origins.row_of(row)}" if line is None else f"line {line}"
+
     def with_frame(self, frame: pl.DataFrame) -> Records:
         """The same rows with other columns."""
         assert frame.height == self.frame.height
@@ -207,7 +212,7 @@ def with_seconds(records: Records, column: str, pattern: str | None, problems: P
         shape = "ISO 8601, nor a number of seconds" if pattern is None else pattern
         lacking = lacks_value(written) if problems is not None else np.zeros(len(written), dtype=bool)
         found = [
-            Found(lacking, column, "the time is missing.", missing=True),
+            Found(lacking, column, LACKING, missing=True),
             Found(
                 seconds.is_null().to_numpy() & ~lacking,
                 column,
