@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import re
 import gzip
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
