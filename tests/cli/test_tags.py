@@ -273,7 +273,7 @@ def test_wrong_use(call: Call, tmp_path: Path) -> None:
         ("tags release tags.parquet --epsilon 1 --delta 1e-6 --vocabulary made --out r", 2, "not a list of tags"),
         ("tags release films.parquet --epsilon 1 --delta 1e-6 --out r", 2, "needs tags"),
         ("tags release tags.parquet --method pritop --epsilon 1 --out r", 1, "--allow-refuted"),
-        ("tags release tags.parquet --epsilon 99 --delta 1e-6 --vocabulary-public --out r", 1, "left"),
+        ("tags release tags.parquet --epsilon 99 --delta 1e-6 --vocabulary-public --out r", 3, "left"),
         ("tags recommend nowhere --user u3 --resource x", 1, "nowhere"),
         ("tags recommend made --user u3 --resource x -n 0", 2, "n must be"),
         ("tags recommend made --user u3 --resource x --own a --data b", 2, "exclude each other"),

@@ -125,8 +125,8 @@ def test_the_whole_budget_is_spent_on_what_the_weights_add_up_to(delta: Any, hou
     assert bounds.l2_sensitivity_squared == 2 * k**2 * sum(weight**2 for weight in weights)
     assert bounds.linf_sensitivity == k * max(weights)
     if not delta:
-        assert method._budget().for_sums().parameter(bounds) == 2 * k * sum(weights) / Fraction(1, 2)
-    assert plan.loss == method._budget().loss
+        assert method._budget.for_sums().parameter(bounds) == 2 * k * sum(weights) / Fraction(1, 2)
+    assert plan.loss == method._budget.loss
 
 
 def test_one_row_moves_the_weighted_counts_by_exactly_the_bound() -> None:

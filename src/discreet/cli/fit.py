@@ -31,6 +31,9 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a mo
 ListsOut = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write lists to this .parquet, .arrow or .csv file.")
 ]
+Records = Annotated[
+    Path | None, typer.Option("--data", help="The records, if they are not where the model was fitted.")
+]
 Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
 
 
@@ -96,9 +99,7 @@ def recommend(
         Path | None, typer.Option("--users", metavar="FILE", help="Users, one id a line; needs --out.")
     ] = None,
     n: Many = 10,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="The records, if they are not where the model was fitted.")
-    ] = None,
+    data: Records = None,
     out: ListsOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -145,9 +146,7 @@ def similar(
         list[str] | None,
         typer.Option("--feature", metavar="COLUMN", help="With --all: a public column of the catalog; repeatable."),
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="With --feature: the data, if they are not where they were.")
-    ] = None,
+    data: Records = None,
     out: ListsOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,

@@ -31,24 +31,24 @@ app = group("Release tagging data privately, and recommend tags.")
 Listed = Literal["tag", "resource"]
 
 
+def _list(name: str, what: str) -> Any:
+    return typer.Option(f"--{name}", metavar="FILE", help=f"The public list of {what}, one a line.")
+
+
+def _declared(name: str, what: str) -> Any:
+    return typer.Option(f"--{name}-public", help=f"Declare that it is public knowledge which {what} occur.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PublicLists:
     """Lists of tags and resources that are public."""
 
     PANEL: ClassVar = "Public lists"
 
-    vocabulary: Annotated[
-        Path | None, typer.Option("--vocabulary", metavar="FILE", help="The public list of tags, one a line.")
-    ] = None
-    vocabulary_public: Annotated[
-        bool, typer.Option("--vocabulary-public", help="Declare that it is public knowledge which tags occur.")
-    ] = False
-    resources: Annotated[
-        Path | None, typer.Option("--resources", metavar="FILE", help="The public list of resources, one a line.")
-    ] = None
-    resources_public: Annotated[
-        bool, typer.Option("--resources-public", help="Declare that it is public knowledge which resources occur.")
-    ] = False
+    vocabulary: Annotated[Path | None, _list("vocabulary", "tags")] = None
+    vocabulary_public: Annotated[bool, _declared("vocabulary", "tags")] = False
+    resources: Annotated[Path | None, _list("resources", "resources")] = None
+    resources_public: Annotated[bool, _declared("resources", "resources")] = False
 
     def of(self, data: TagAssignments, *, take_all: bool) -> TagAssignments:
         """The triples with the lists that were declared public; what is not on a list is left out, with a note.

@@ -118,10 +118,6 @@ class CountMethod(Method):
     # The budget
 
     @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, getattr(self, "delta", 0))
-
-    @property
     def _norm(self) -> int:
         """The norm that users are bounded in: 1 without delta, 2 with one."""
         return self._budget.norm

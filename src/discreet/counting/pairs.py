@@ -105,10 +105,6 @@ class ItemPairs(Method):
         return self.head if isinstance(self.head, int) else len(self.head)
 
     @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
-
-    @property
     def _pairs_budget(self) -> Budget:
         return self._budget.rest(self.first_share) if isinstance(self.head, int) else self._budget
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -74,7 +74,7 @@ class HistogramRelease(BudgetedMethod):
     name: ClassVar[str] = "histogram"
 
     def _plan(self, public: QuerySetting) -> Plan:
-        budget = self._budget()
+        budget = self._budget
         _check_cells(public, budget)
         return public.plan(
             self.name,
@@ -84,7 +84,7 @@ class HistogramRelease(BudgetedMethod):
         )
 
     def _rounds(self, plan: Plan) -> Rounds:
-        noisy = yield _cells(plan.public, self._budget().for_sums())
+        noisy = yield _cells(plan.public, self._budget.for_sums())
         return answer_parts(plan.public, histogram=onto_simplex(noisy, plan.public.n_rows))
 
 
@@ -126,10 +126,10 @@ class ShrunkHistogram(BudgetedMethod):
 
     def _spends(self, setting: QuerySetting) -> Budget:
         """On μ where no table is selected, whichever way the release takes; on ρ otherwise."""
-        noise_only = self._budget()
+        noise_only = self._budget
         way = _way(setting, noise_only)
         selects = way != "cells" and ForestPlan.of(setting, _rest(way, noise_only)).selects
-        return self._budget(selects=True) if selects else noise_only
+        return replace(self._budget, selects=True) if selects else noise_only
 
     def _plan(self, public: QuerySetting) -> Plan:
         budget = self._spends(public)
@@ -256,8 +256,8 @@ class TreeMarginals(BudgetedMethod):
 
     def _spends(self, setting: QuerySetting) -> Budget:
         """On μ where nothing is selected, on ρ otherwise."""
-        noise_only = self._budget()
-        return self._budget(selects=True) if ForestPlan.of(setting, noise_only).selects else noise_only
+        noise_only = self._budget
+        return replace(self._budget, selects=True) if ForestPlan.of(setting, noise_only).selects else noise_only
 
     def _plan(self, public: QuerySetting) -> Plan:
         public.workload.require_dense("a histogram of all cells")

@@ -101,7 +101,7 @@ class MeasuredMarginals(BudgetedMethod):
                     "works on all cells.",
                 ),
             )
-        noise = self._budget().for_sums()
+        noise = self._budget.for_sums()
         sets = MarginalSets.of(workload, asked_sets(workload))
         strategy = _Strategy(sets, self._weights(sets, public))
         bounds = strategy.bounds(public)
@@ -121,7 +121,7 @@ class MeasuredMarginals(BudgetedMethod):
         return replace(public.plan(self.name, noise.loss, basis, expected=expected), public=(public, strategy))
 
     def _weights(self, sets: MarginalSets, public: QuerySetting) -> Integers:
-        budget = self._budget()
+        budget = self._budget
         if not self.nonnegative:
             return sets.weights(budget.norm)
         # The noise on counts that all of the budget would buy, against what is usually there to be measured.
@@ -134,7 +134,7 @@ class MeasuredMarginals(BudgetedMethod):
 
     def _rounds(self, plan: Plan) -> Rounds:
         setting, strategy = plan.public
-        budget = self._budget()
+        budget = self._budget
         noisy = yield Round(lambda table: strategy.measured(table, setting), budget.for_sums())
         sets, weights = strategy.sets, strategy.weights
         tables = least_squares(sets, weights, strategy.tables(noisy), setting.n_rows)

@@ -8,7 +8,7 @@ M. Hardt, K. Ligett, F. McSherry: A simple and practical algorithm for different
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -107,7 +107,7 @@ class MWEM(BudgetedMethod):
 
     def mechanisms(self, rounds: int) -> tuple[ExponentialMechanism, AdditiveMechanism]:
         """What picks a query and what measures it, in each of ``rounds`` rounds."""
-        each = self._budget(selects=True).part(Fraction(1, 2 * rounds))
+        each = replace(self._budget, selects=True).part(Fraction(1, 2 * rounds))
         if each.is_pure:
             return ExponentialMechanism(each.amount), each.for_sums()
         # ε²/8 = ρ, rounded down.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -116,7 +116,7 @@ class PMW(BudgetedMethod):
     def planned(self, setting: QuerySetting, queries: int) -> PMWPlan:
         """Tests and measurements for about ``queries`` queries; more of them cost accuracy, not privacy."""
         setting.workload.require_dense("an estimate of all cells, which pmw keeps,")
-        budget = self._budget(selects=True)
+        budget = replace(self._budget, selects=True)
         updates = self.updates or _usual_updates(budget, setting, queries, setting.workload.n_cells)
         threshold = _usual_threshold(budget, updates, setting, queries) if self.threshold is None else self.threshold
         plan = PMWPlan.of(budget, updates, as_positive(threshold))

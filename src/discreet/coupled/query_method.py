@@ -13,7 +13,6 @@ from discreet.common.arrays import Floats
 from discreet.coupled.workloads.workload import Workload
 from discreet.data.tables import Table
 from discreet.errors import PrivacyError, UsageError
-from discreet.privacy.budget import Budget
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import Loss
 from discreet.privacy.method import Method, Parts, Plan
@@ -190,9 +189,6 @@ class BudgetedMethod(QueryMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(delta=as_probability(self.delta))
-
-    def _budget(self, *, selects: bool = False) -> Budget:
-        return Budget(self.epsilon, self.delta, selects=selects)
 
 
 def answer_parts(

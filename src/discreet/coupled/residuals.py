@@ -4,13 +4,7 @@ What a table says about some attributes B and about no part of them (their resid
 residual, and every marginal of a superset of B measures it with noise of its own. So the least squares estimate is
 found set by set, its variance is known in advance, and shares of a budget can be chosen for the queries. Nothing here
 looks at rows.
-
-References
-----------
-R. McKenna, G. Miklau, M. Hay, A. Machanavajjhala: Optimizing error of high-dimensional statistical queries under
-differential privacy. VLDB 2018.
-Y. Xiao, G. He, D. Zhang, D. Kifer: An optimal and scalable matrix mechanism for noisy marginals under convex loss
-functions. NeurIPS 2023.
+References are in ``coupled/marginals.py``.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class FixedStrategy(BudgetedMethod):
         require_choice(self.strategy, "strategy", get_args(Strategy))
 
     def _plan(self, public: QuerySetting) -> Plan:
-        noise = self._budget().for_sums()
+        noise = self._budget.for_sums()
         candidates = _candidates(public, noise)
         chosen = self._best(candidates)
         if self.nonnegative and chosen.axes is None:
@@ -126,7 +126,7 @@ class FixedStrategy(BudgetedMethod):
     def _rounds(self, plan: Plan) -> Rounds:
         setting, chosen = plan.public
         noisy = yield Round(
-            lambda table: replace(chosen.bounds, values=chosen.measured(table)), self._budget().for_sums()
+            lambda table: replace(chosen.bounds, values=chosen.measured(table)), self._budget.for_sums()
         )
         if chosen.axes is None:
             return answer_parts(setting, noisy / GRID, source="measured")

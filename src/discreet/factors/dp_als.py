@@ -81,8 +81,6 @@ class DPALS(ReleasedModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     popularity_ : float array
         Noisy popularity of every item.
     head_ : int32 array
@@ -154,8 +152,7 @@ class DPALS(ReleasedModel):
             raise UsageError(f"clip must be from {LEAST_CLIP} to {MOST_CLIP:,.0f}, got {self.clip}.")
         if not 0 <= self.weight_exponent <= 1:
             raise UsageError(f"weight_exponent must be from 0 to 1, got {self.weight_exponent}.")
-        if self._budget.is_pure:
-            raise UsageError("delta must be above 0: factors are learned with normal noise.", remedy="Use delta=1e-6.")
+        self._budget.require_delta("factors are learned with normal noise")
 
     @property
     def _budget(self) -> Budget:

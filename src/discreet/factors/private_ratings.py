@@ -79,8 +79,6 @@ class PrivateRatings(ReleasedModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     model_ : str
         "offsets", or "factors" where users × μ is at least 3000 and people have given six ratings or more.
     offsets_ : float array
@@ -113,8 +111,7 @@ class PrivateRatings(ReleasedModel):
 
     def __post_init__(self) -> None:
         self.unit = Unit.of(self.unit, ("user", "record"))
-        if self._budget.is_pure:
-            raise UsageError("delta must be above 0: ratings are released with normal noise.", remedy="Use delta=1e-6.")
+        self._budget.require_delta("ratings are released with normal noise")
 
     @property
     def _budget(self) -> Budget:

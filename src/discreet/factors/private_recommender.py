@@ -89,8 +89,6 @@ class PrivateRecommender(ReleasedModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     ranking_ : str
         "tastes", or "popularity" where there are too few users for anything better: then the whole budget went there.
     popularity_ : float array
@@ -138,8 +136,7 @@ class PrivateRecommender(ReleasedModel):
         for name, value in (("head", self.head), ("users", self.users)):
             if value is not None:
                 require_whole(value, name)
-        if self._budget.is_pure:
-            raise UsageError("delta must be above 0: tastes are released with normal noise.", remedy="Use delta=1e-6.")
+        self._budget.require_delta("tastes are released with normal noise")
 
     @property
     def _budget(self) -> Budget:

@@ -202,10 +202,6 @@ class HeadModel(ReleasedModel):
         self._budget.loss  # noqa: B018 wrong budgets fail here
 
     @property
-    def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta, self.unit)
-
-    @property
     def _cap(self) -> int | None:
         return self.cap
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
+from discreet.common.arrays import AnyIntegers, Floats, Integers
 from discreet.common.threads import share_out
 from discreet.errors import UsageError
 from discreet.neighbors.profiles import Profiles
 
 if TYPE_CHECKING:
-    from discreet.neighbors.kernels import Rule
+    from discreet.neighbors.kernels import Rule, Wanted
 
 __all__ = ["Form", "Likeness", "dense_sensitivities", "dense_similarities", "refuse_large"]
 
@@ -78,7 +78,7 @@ def dense_similarities(profiles: Profiles, rule: Rule, codes: Integers | None, t
     sums = [np.zeros((profiles.n, SUMS)) for _ in range(min(threads, len(parts)))]
 
     def work(worker: int, part: Integers) -> None:
-        similarities_into(out, *_places(profiles, codes, part), profiles, rule, sums[worker])
+        similarities_into(out, _wanted(profiles, codes, part), profiles, rule, sums[worker])
 
     share_out(work, parts, threads)
     return out
@@ -95,17 +95,19 @@ def dense_sensitivities(profiles: Profiles, rule: Rule, codes: Integers | None, 
     sums, room = ([np.zeros((n, width)) for _ in range(threads)] for width in (SUMS, 3))
 
     def work(worker: int, part: Integers) -> None:
-        sensitivities_into(*found, *_places(profiles, codes, part), profiles, rule, sums[worker], room[worker])
+        sensitivities_into(*found, _wanted(profiles, codes, part), profiles, rule, sums[worker], room[worker])
 
     share_out(work, _parts(shape[0]), threads)
     return Likeness(*found)
 
 
-def _places(profiles: Profiles, codes: Integers | None, part: Integers) -> tuple[Integers, bool, Codes]:
-    """Rows of the result, whether each pair is computed once for both sides, and positions, for the kernels."""
+def _wanted(profiles: Profiles, codes: Integers | None, part: Integers) -> Wanted:
+    """Rows of the result: those of some codes, or a part of all, where each pair is computed once for both sides."""
+    from discreet.neighbors.kernels import Wanted
+
     if codes is None:
-        return profiles.code[part], True, part.astype(np.int32)
-    return part, False, profiles.position[codes[part]]
+        return Wanted(profiles.code[part], True, part.astype(np.int32))
+    return Wanted(part, False, profiles.position[codes[part]])
 
 
 def _parts(size: int) -> list[Integers]:

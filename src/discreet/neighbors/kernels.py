@@ -19,10 +19,11 @@ from discreet.neighbors.profiles import GHOST, Profiles, Values
 
 __all__ = [
     "Rule",
+    "Wanted",
     "add_row",
     "count",
+    "look_ahead",
     "pair_similarity",
-    "prefetch",
     "sensitivities_into",
     "similarities_into",
     "similarity_at",
@@ -106,16 +107,22 @@ def similarity_at(profiles: Profiles, rule: Rule, sums: AnyFloats, i: int, j: in
 
 
 @njit(cache=True, nogil=True)
+def look_ahead(profiles: Profiles, record: int, end: int) -> None:
+    """Ask for the list of a rater who comes a little later."""
+    if record + AHEAD < end:
+        ahead = np.intp(profiles.place[record + AHEAD])
+        prefetch(profiles.entity, ahead)
+        prefetch(profiles.value, ahead)
+
+
+@njit(cache=True, nogil=True)
 def add_row(profiles: Profiles, i: int, everyone: bool, sums: AnyFloats) -> None:
     """Sums over the co-raters of the entity at position ``i`` and each other: everyone, or only later positions."""
     number = sums.dtype.type
     one = number(1)
     end = profiles.starts[i + 1]
     for record in range(profiles.starts[i], end):
-        if record + AHEAD < end:
-            ahead = np.intp(profiles.place[record + AHEAD])
-            prefetch(profiles.entity, ahead)
-            prefetch(profiles.value, ahead)
+        look_ahead(profiles, record, end)
         place, rater = profiles.place[record], profiles.rater[record]
         first = profiles.rater_starts[rater] if everyone else place
         last = profiles.rater_starts[rater + 1]
@@ -134,21 +141,22 @@ def add_row(profiles: Profiles, i: int, everyone: bool, sums: AnyFloats) -> None
 # Dense rows
 
 
-@njit(cache=True, nogil=True)
-def similarities_into(
-    out: AnyFloats,
-    rows: AnyIntegers,
-    mirror: bool,
-    positions: AnyIntegers,
-    profiles: Profiles,
-    rule: Rule,
-    sums: AnyFloats,
-) -> None:
-    """Write the similarities of the entities at some positions to all others.
+class Wanted(NamedTuple):
+    """Which rows of a matrix are written, and from which positions.
 
-    With ``mirror`` each pair is computed once, from its lower position, and written to both sides; ``out`` is then
-    square. Otherwise row ``rows[r]`` of ``out`` belongs to ``positions[r]``.
+    With ``mirror`` each pair is computed once, from its lower position, and written to both sides; the matrix is then
+    square. Otherwise row ``rows[r]`` belongs to ``positions[r]``.
     """
+
+    rows: AnyIntegers
+    mirror: bool
+    positions: AnyIntegers
+
+
+@njit(cache=True, nogil=True)
+def similarities_into(out: AnyFloats, wanted: Wanted, profiles: Profiles, rule: Rule, sums: AnyFloats) -> None:
+    """Write the similarities of the entities at some positions to all others."""
+    rows, mirror, positions = wanted
     for r in range(positions.size):
         i = positions[r]
         sums[:] = 0
@@ -166,9 +174,7 @@ def sensitivities_into(
     lemmas: AnyFloats,
     exacts: AnyFloats,
     overlaps: Codes,
-    rows: AnyIntegers,
-    mirror: bool,
-    positions: AnyIntegers,
+    wanted: Wanted,
     profiles: Profiles,
     rule: Rule,
     sums: AnyFloats,
@@ -178,6 +184,7 @@ def sensitivities_into(
 
     ``found`` has room for the similarity, the lemma's and the exact sensitivity of one row.
     """
+    rows, mirror, positions = wanted
     for r in range(positions.size):
         i, row = positions[r], rows[r]
         sums[:] = 0

@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.common.arrays import AnyFloats, AnyIntegers, Codes
-from discreet.neighbors.kernels import AHEAD, Rule, add_row, pair_similarity, prefetch, similarity_at
+from discreet.neighbors.kernels import Rule, add_row, look_ahead, pair_similarity, similarity_at
 from discreet.neighbors.profiles import Profiles
 
 __all__ = ["EMPTY", "merge", "nearest_by_products", "nearest_by_sums", "settle"]
@@ -89,10 +89,7 @@ def _add_products(profiles: Profiles, i: int, products: Codes) -> None:
     """Inner products of the entity at position ``i`` with all later ones."""
     end = profiles.starts[i + 1]
     for record in range(profiles.starts[i], end):
-        if record + AHEAD < end:
-            ahead = np.intp(profiles.place[record + AHEAD])
-            prefetch(profiles.entity, ahead)
-            prefetch(profiles.value, ahead)
+        look_ahead(profiles, record, end)
         place = profiles.place[record]
         last = profiles.rater_starts[profiles.rater[record] + 1]
         # Slices spare the check for negative indices in the innermost loop.

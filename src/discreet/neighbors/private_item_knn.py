@@ -83,8 +83,6 @@ class PrivateItemKNN(HeadModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     head_ : int32 array
         Codes of the head.
     offsets_ : float array

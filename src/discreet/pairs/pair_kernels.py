@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.common.arrays import AnyIntegers, Codes, Floats, Integers
+from discreet.pairs.pair_sums import Pairs
 
 __all__ = ["PairRecords", "add_pairs", "mirror", "pair_means", "pair_scores"]
 
@@ -99,15 +100,7 @@ def mirror(
 
 @njit(cache=True, nogil=True)
 def pair_scores(
-    people: Integers,
-    touched: AnyIntegers,
-    said: Floats,
-    starts: Integers,
-    others: AnyIntegers,
-    values: Floats,
-    weights: Numbers,
-    sums: Floats,
-    totals: Floats,
+    people: Integers, touched: AnyIntegers, said: Floats, pairs: Pairs, sums: Floats, totals: Floats
 ) -> None:
     """Add for each person and item the sum over the person's items k of w·(value + said), and of w; w is 1 without
     weights.
@@ -115,6 +108,7 @@ def pair_scores(
     Entries of item k are what it says about others. A person's sums are added in the order of the person's items,
     whoever is asked for beside them.
     """
+    starts, others, values, weights = pairs
     for person in range(people.size - 1):
         of_sums, of_totals = sums[person], totals[person]
         for record in range(people[person], people[person + 1]):
@@ -130,16 +124,14 @@ def pair_means(
     people: Integers,
     touched: AnyIntegers,
     said: Floats,
-    starts: Integers,
-    others: AnyIntegers,
-    values: Floats,
-    weights: Numbers,
+    pairs: Pairs,
     who: Integers,
     item: AnyIntegers,
     sums: Floats,
     totals: Floats,
 ) -> None:
     """The numbers of ``pair_scores`` for some people and items only, to the last bit."""
+    starts, others, values, weights = pairs
     for question in range(item.size):
         wanted = item[question]
         for record in range(people[who[question]], people[who[question] + 1]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,8 @@ class PairSums:
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """A number for each pair of items, with its weight, laid out for histories.
+class Pairs(NamedTuple):
+    """A number for each pair of items, with its weight, laid out for histories. Compiled loops take it whole.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class Pairs:
 
         def work(_: int, part: slice) -> None:
             some = people[part.start : part.stop + 1]
-            pair_scores(some, touched, said, *self._arrays, sums[part], totals[part])
+            pair_scores(some, touched, said, self, sums[part], totals[part])
 
         share_out(work, _parts(people.size - 1), available_threads())
         return sums, totals
@@ -99,14 +98,10 @@ class Pairs:
         sums, totals = np.zeros(item.size), np.zeros(item.size)
 
         def work(_: int, part: slice) -> None:
-            pair_means(people, touched, said, *self._arrays, row[part], item[part], sums[part], totals[part])
+            pair_means(people, touched, said, self, row[part], item[part], sums[part], totals[part])
 
         share_out(work, _parts(item.size), available_threads())
         return sums, totals
-
-    @property
-    def _arrays(self) -> tuple[Integers, AnyIntegers, Floats, NDArray[Any]]:
-        return self.starts, self.others, self.values, self.weights
 
 
 def pair_sums(

@@ -61,8 +61,6 @@ class PrivateCosine(HeadModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     head_ : int32 array
         Codes of the head.
     popularity_ : float array

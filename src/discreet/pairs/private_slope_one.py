@@ -89,8 +89,6 @@ class PrivateSlopeOne(HeadModel):
 
     Attributes
     ----------
-    release_ : Release
-        What was released; the model is a function of it.
     head_ : int32 array
         Codes of the head.
     offsets_ : float array

@@ -99,6 +99,11 @@ class Budget:
         """What is left when a share was taken."""
         return self.part(1 - as_fraction(share, "share"))
 
+    def require_delta(self, why: str) -> None:
+        """Refuse a pure budget where the noise is normal."""
+        if self.is_pure:
+            raise UsageError(f"delta must be above 0: {why}.", remedy="Use delta=1e-6.")
+
     # What it pays for
 
     def for_sums(self) -> AdditiveMechanism:

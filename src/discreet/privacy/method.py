@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums, require_catalog
+from discreet.privacy.budget import Budget
 from discreet.privacy.charging import charged, kept_release, require_working_polars
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.guarantees import Guarantee, Standing
@@ -197,6 +198,12 @@ class Method(ABC):
         if self.listed:
             require_catalog(data, self.listed)
         return data.emptied()
+
+    @property
+    def _budget(self) -> Budget:
+        """What the settings epsilon, delta and unit may spend: pure without delta, for users without unit."""
+        given = {name: getattr(self, name) for name in ("epsilon", "delta", "unit") if hasattr(self, name)}
+        return Budget(**given)
 
     # What everybody calls
 
