@@ -90,7 +90,7 @@ def test_count_end_to_end(run, process, films: Path, tmp_path: Path) -> None:
 def test_too_large_a_request_is_refused_with_numbers(run, films: Path, tmp_path: Path) -> None:
     opened(run)
     done = run("count", "films.parquet", "--epsilon", "5", "--ledger", "budget.db", "--out", "counts")
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stdout == ""
     for words in ("requested ε = 5", "left ε = 2", "shortfall is ε = 3"):
         assert words in done.stderr

@@ -303,6 +303,14 @@ def test_a_folder_of_hetrec_is_read_for_its_tags(tmp_path: Path) -> None:
     assert Reading().tags(tmp_path).to_frame()["tag"].to_list() == ["chillout", "downtempo"]
 
 
+@pytest.mark.parametrize(("folder", "triples"), [("movielens-10m", 3), ("movielens-csv", 4), ("hetrec-delicious", 3)])
+def test_a_folder_of_movielens_is_read_for_its_tags(folder: str, triples: int) -> None:
+    from discreet.cli.reading import Reading
+
+    fixtures = Path(__file__).parents[1] / "data" / "readers" / "fixtures"
+    assert len(Reading().tags(fixtures / folder)) == triples
+
+
 def test_help_has_examples(call: Call) -> None:
     for command in ("release", "recommend", "vocabulary"):
         assert "Example" in call(f"tags {command} --help").stdout

@@ -33,8 +33,8 @@ EncodingOption = Annotated[
 ]
 
 ROLES = ("user", "item", "rating", "timestamp", "context", "resource", "tag")
-BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat")
-"""Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens."""
+BESIDE = ("user_taggedartists.dat", "user_taggedmovies.dat", "tags.csv", "tags.dat")
+"""Tags in folders that are read as plays or ratings otherwise: HetRec's Last.fm and MovieLens, and MovieLens itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +83,11 @@ class Reading:
         return _expected(self.read(path, contexts=contexts), Interactions, path, "interactions (user, item, …)")
 
     def tags(self, path: Path) -> TagAssignments:
-        """Read data that must be triples. A folder of HetRec 2011 is read for its tags."""
+        """Read data that must be triples. A folder of HetRec 2011 or of MovieLens is read for its tags."""
         from discreet.data import TagAssignments
+        from discreet.data.readers import detect
 
-        if self.format is None and path.is_dir():
+        if self.format is None and path.is_dir() and "TagAssignments" not in detect(path).returns:
             path = next((path / name for name in BESIDE if (path / name).is_file()), path)
         columns = "Name the columns: --column user=… --column resource=… --column tag=…."
         return _expected(self.read(path), TagAssignments, path, "tags (user, resource, tag)", remedy=columns)

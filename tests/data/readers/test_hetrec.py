@@ -28,6 +28,12 @@ def test_tags_by_file_or_by_name() -> None:
     assert by_file.to_frame().rows() == [(2, 52, "chillout"), (2, 52, "déjà vu"), (3, 51, "chillout")]
 
 
+def test_a_folder_with_tags_alone() -> None:
+    data = read(FIXTURES / "hetrec-tags-only")
+    assert isinstance(data, TagAssignments)
+    assert data.to_frame().rows() == [(2, 52, "chillout"), (2, 52, "downtempo"), (3, 63, "chillout")]
+
+
 def test_delicious_is_tags() -> None:
     assert detect(FIXTURES / "hetrec-delicious").name == "hetrec-delicious-tags"
     data = read(FIXTURES / "hetrec-delicious")

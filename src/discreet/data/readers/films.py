@@ -70,8 +70,9 @@ def _is_dat(place: Location) -> bool:
     return _has_double_colons(place.main("ratings.dat"))
 
 
-def _is_tag_file(place: Location) -> bool:
-    return not place.is_folder and (
+def _has_tags(place: Location) -> bool:
+    """A file of tags by itself, or a folder that holds one and no ratings."""
+    return not (place.is_folder and place.beside("ratings.*")) and (
         begins_with(place.main("tags.csv"), ",", "userId", "movieId", "tag")
         or _has_double_colons(place.main("tags.dat"))
     )
@@ -241,10 +242,10 @@ FORMATS = (
     published(
         "movielens-tags",
         "MovieLens 10M, 20M, 25M, 32M and latest: tags of movies",
-        "the file tags.csv or tags.dat itself (of a whole folder the ratings are read)",
+        "tags.csv or tags.dat (of a folder with ratings the ratings are read)",
         records=Source(("tags.csv", "tags.dat"), _tag_layout),
         tags=True,
-        recognize=_is_tag_file,
+        recognize=_has_tags,
     ),
     Format(
         "netflix",

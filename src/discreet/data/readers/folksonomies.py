@@ -85,15 +85,14 @@ def _with_genres(records: Records, location: Location, encoding: str | None) -> 
     return records.with_frame(records.frame.join(joined, on="item_id", how="left", maintain_order="left"))
 
 
-def _tags(site: str, of: str, column: str, *, whole_folder: bool) -> Format:
+def _tags(site: str, of: str, column: str) -> Format:
     names = (f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
     return published(
         f"hetrec-{site}-tags",
         f"HetRec 2011 {site}: who tagged which of the {of} with what",
-        f"user_tagged{of}.dat{'' if whole_folder else ' itself'}, with tags.dat beside it",
+        f"user_tagged{of}.dat, with tags.dat beside it",
         records=Source(names, _layout(_USER, _id("resource_id", column), _id("number", "tagID")), _with_words),
         tags=True,
-        recognize=lambda place: (whole_folder or not place.is_folder) and place.main(*names) is not None,
     )
 
 
@@ -181,9 +180,10 @@ FORMATS = (
         ),
         scale="0.5:5:0.5",
     ),
-    _tags("lastfm", "artists", "artistID", whole_folder=False),
-    _tags("delicious", "bookmarks", "bookmarkID", whole_folder=True),
-    _tags("movielens", "movies", "movieID", whole_folder=False),
+    # Folders that hold plays or ratings as well are read for those, above.
+    _tags("lastfm", "artists", "artistID"),
+    _tags("delicious", "bookmarks", "bookmarkID"),
+    _tags("movielens", "movies", "movieID"),
     Format(
         "bibsonomy",
         "TagAssignments",

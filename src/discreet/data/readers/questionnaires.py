@@ -1,16 +1,13 @@
-"""Tables with published domains: Adult, the 1999 intrusion data of the KDD Cup, tables of zeros and ones, histograms.
+"""Tables with published domains: Adult, the 1999 intrusion data of the KDD Cup, tables of zeros and ones.
 
 Domains are those that the documentation of a dataset declares. Where it has no upper end (money, durations, counts),
-the end here is far above the values that it mentions, with bins of growing width. A histogram of one dimension has one
-count per line: the usual form of Search Logs, NetTrace and Social Network.
+the end here is far above the values that it mentions, with bins of growing width.
 
 References
 ----------
 B. Becker and R. Kohavi, "Adult", UCI Machine Learning Repository, 1996.
 S. Stolfo et al., "KDD Cup 1999 Data", UCI KDD Archive, 1999.
 K. G. Manton, "National Long-Term Care Survey", ICPSR 9681.
-M. Hay, V. Rastogi, G. Miklau, D. Suciu: Boosting the accuracy of differentially private histograms through
-consistency. VLDB 2010.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from discreet.data.domains import IntegerDomain
@@ -242,30 +238,6 @@ def load_binary(place: Location, *, separator: str = "", header: bool | None = N
     return TableDraft(read_delimited(path, layout), dict.fromkeys(names, _BINARY))
 
 
-# Histograms
-
-MOST_ROWS = 2**28
-"""Limit of the number of rows: a few bytes can declare more rows than fit into memory."""
-
-_NAMES = ("searchlogs*", "search_logs*", "nettrace*", "socialnetwork*", "social_network*", "*.hist", "*.histogram")
-
-
-def load_histogram(place: Location, *, attribute: str = "bin") -> TableDraft:
-    """Line i holds the number of rows with the value i, from 0. Options: ``attribute``, what to call the values."""
-    path = place.need(*_NAMES)
-    lines = read_delimited(path, Layout((Column("count", "integer"),)))
-    counts = lines.frame["count"].to_numpy()
-    if (counts < 0).any():
-        raise lines.error(int(np.argmax(counts < 0)), "the count is below 0.", column="count", remedy="Correct it.")
-    # Summed as floating point, which does not wrap around.
-    if float(counts.astype(np.float64).sum()) > MOST_ROWS:
-        raise DataError(
-            f"these counts add up to more than {MOST_ROWS:,} rows.", file=path, remedy="Give a part of the histogram."
-        )
-    rows = pl.DataFrame({attribute: np.repeat(np.arange(counts.size, dtype=np.int64), counts)})
-    return TableDraft(Records(rows, lines.origins), {attribute: range(counts.size)})
-
-
 FORMATS = (
     Format(
         "adult",
@@ -291,13 +263,5 @@ FORMATS = (
         lambda place: place.main("nltcs*") is not None,
         load_binary,
         aliases=("nltcs",),
-    ),
-    Format(
-        "histogram",
-        "Table",
-        "A histogram of one dimension, one count per line: Search Logs, NetTrace, Social Network",
-        "searchlogs*, nettrace*, socialnetwork*, *.hist",
-        lambda place: place.main(*_NAMES) is not None,
-        load_histogram,
     ),
 )

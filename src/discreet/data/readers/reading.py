@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from discreet.data.readers import (
     films,
     folksonomies,
     generic,
+    histograms,
+    lists,
     questionnaires,
     recbole,
     sites,
@@ -35,6 +38,8 @@ _FORMATS: tuple[Format, ...] = (
     *sites.FORMATS,
     *recbole.FORMATS,
     *questionnaires.FORMATS,
+    *histograms.FORMATS,
+    *lists.FORMATS,
     *generic.FORMATS,
 )
 
@@ -120,6 +125,8 @@ def _read(
     place = _place(path, trusted=format is not None)
     if format is None:
         chosen, place = _recognized(place)
+        if chosen in lists.FORMATS and not place.is_folder and set(options) - _known_options(chosen):
+            chosen = _named("csv")  # separator=, header= and names of columns tell how such a file is to be read
     else:
         chosen = _named(format)
     if "domains" in options and "what" in chosen.options:
@@ -216,14 +223,15 @@ def _named(name: str) -> Format:
 
 
 def _recognized(place: Location) -> tuple[Format, Location]:
-    """The format, and its location: a folder with nothing but another folder in it is entered."""
+    """The format, and its location: a folder that holds no known file and one other folder is entered."""
     for format in _FORMATS:
         if format.recognize(place):
             return format, place
     if place.is_folder:
-        inner = [path for path in place.folder.iterdir() if path.is_dir()]
-        if len(inner) == 1 and not place.files:
-            return _recognized(Location(inner[0]))
+        inner = [path for path in place.folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))]
+        if len(inner) == 1:
+            with suppress(DataError):  # the files of this folder are named, not those of the other one
+                return _recognized(Location(inner[0]))
     names = [path.name for path in place.files[:12]] if place.is_folder else [place.path.name]
     found = ", ".join(names) + (", …" if place.is_folder and len(place.files) > 12 else "")
     known = "; ".join(f"{format.name} ({format.recognized})" for format in _FORMATS)
@@ -241,12 +249,16 @@ def _options_of(draft: type[Draft]) -> set[str]:
     return set(inspect.signature(draft.build).parameters) - {"self", "name"}
 
 
+def _known_options(format: Format) -> set[str]:
+    """The options of a format and of its datasets."""
+    drafts = {"Interactions": InteractionsDraft, "TagAssignments": TagsDraft, "Table": TableDraft}
+    return set(format.options).union(*(_options_of(drafts[name]) for name in drafts if name in format.returns))
+
+
 def _refuse_unknown(format: Format, options: set[str]) -> None:
     """Refuse, before anything is read, an option of neither the format nor its datasets."""
-    drafts = {"Interactions": InteractionsDraft, "TagAssignments": TagsDraft, "Table": TableDraft}
-    known = set(format.options).union(*(_options_of(drafts[name]) for name in drafts if name in format.returns))
-    unknown = options - known
-    if unknown:
+    known = _known_options(format)
+    if unknown := options - known:
         raise UsageError(
             f"the format {format.name} has no option {', '.join(sorted(unknown))}.",
             remedy=f"Its options are {', '.join(sorted(known))}.",
