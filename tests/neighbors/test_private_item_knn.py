@@ -176,7 +176,7 @@ def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path
     ("settings", "scale"),
     [
         ({"epsilon": 1}, None),
-        ({"epsilon": "1e-40"}, "1:5"),
+        ({"epsilon": "1e-40", "delta": "1e-12"}, "1:5"),
         ({"epsilon": "1e-40", "delta": 0}, "1:5"),
         ({"epsilon": "1e-5", "delta": 0, "first_share": "999/1000"}, "1:5"),
         ({"epsilon": 1, "k": 0}, "1:5"),

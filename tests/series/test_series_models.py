@@ -174,3 +174,11 @@ def test_the_last_release_stays_in_use_until_the_new_ones_are_better(method: Any
     assert better(old, richer) is richer
     with pytest.raises(UsageError, match="cannot stand in"):
         better(old, dc.counting.ItemCounts(epsilon=1, delta="1e-6").release(films))
+
+
+@pytest.mark.parametrize("method", [dc.PrivateRecommender, dc.PrivateRatings, dc.PrivateItemKNN])
+def test_a_year_of_ten_million_people_fits_into_64_bits(method: Any, films: Interactions) -> None:
+    """With the settings that somebody gets who says nothing; the matrices are asked for after the charge."""
+    release = Series(method(epsilon=10**4), steps=365, enter_after=1).advance(films)
+    assert release is not None
+    assert {"tastes", "residuals", "co_counts"} & set(release.parts)

@@ -22,6 +22,8 @@ __all__ = ["empty_gram", "gram_weights", "item_gram"]
 
 VALUE_BITS = 6
 WEIGHT_BITS = 20
+USER_WEIGHT_BITS = 16
+"""Whole users with Gaussian noise: coarser, so that a year of sums over ten million people fits into 64 bits."""
 FINE_WEIGHT_BITS = 28
 """Where a record moves all weights of its user and every step of every entry counts, weights need finer steps."""
 
@@ -32,6 +34,8 @@ def gram_weights(most: int, *, unit: Unit, norm: Norm) -> tuple[list[int], int]:
     Users: 1/n for Gaussian noise, 2/n² for Laplace noise. Records: 1/√n and 1/n.
     """
     bits = FINE_WEIGHT_BITS if unit.what == "record" and norm == 1 else WEIGHT_BITS
+    if unit.what == "user" and norm == 2:
+        bits = min(bits, USER_WEIGHT_BITS)
     one = 2**bits
     if unit.what == "user":
         return [one // n if norm == 2 else 2 * one // n**2 for n in range(1, most + 1)], one

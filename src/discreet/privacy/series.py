@@ -155,7 +155,7 @@ class Factorization:
 
     # After the noise
 
-    def decoded(self, released: Iterable[Sequence[NDArray[np.floating[Any]]]]) -> list[Released]:
+    def decoded(self, released: Iterable[Sequence[NDArray[Any]]]) -> list[Released]:
         """The totals of all steps so far: post-processing.
 
         Parameters
@@ -196,6 +196,12 @@ class SeriesNoise:
     def spend(self) -> Spend:
         """What all draws of the series are paid from."""
         return Spend("continual release", GaussianLoss(self.mu_squared))
+
+    def grid(self, sums: Sums) -> tuple[Fraction, Fraction]:
+        """The step of the finer grid, and the deviation of the smallest noise on it in such steps; both are public."""
+        encoded = self.factorization._bounded(sums)
+        matrices = isinstance(encoded, BoundedGram)
+        return encoded.step, NormalMechanism(self.mu_squared).parameter(encoded, off_diagonal=matrices)
 
     def check(self, sums: Sums) -> None:
         """Refuse sums that the noise cannot be drawn for; they may be sums over nobody."""

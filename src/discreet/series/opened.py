@@ -20,7 +20,7 @@ from discreet.privacy.units import Unit
 from discreet.series.entering import Entering, People
 from discreet.series.records import RecordShape, held_to
 from discreet.series.state import Step
-from discreet.series.steps import Array, Rounds, Stored
+from discreet.series.steps import Packed, Rounds, Stored
 
 __all__ = ["OpenSeries", "Settings", "priced_method"]
 
@@ -140,7 +140,7 @@ class OpenSeries:
         within = held_to(tonight, self.settings.window)
         return self._entering.entered(people, within, number, self._prepare)
 
-    def drawn(self, people: People, number: int, stored: Stored) -> list[list[Array]]:
+    def drawn(self, people: People, number: int, stored: Stored) -> list[list[Packed]]:
         """Draw the noise of a step; what each round releases, packed."""
         index = number - self.settings.settle
         return self.rounds.drawn(index, self._entering.groups(people, index, self._prepare), stored)

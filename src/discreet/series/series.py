@@ -25,7 +25,7 @@ from discreet.series.folder import SeriesFolder
 from discreet.series.opened import OpenSeries, Settings, priced_method
 from discreet.series.records import RecordShape
 from discreet.series.state import Recorder, State, Step, require_covered
-from discreet.series.steps import Array
+from discreet.series.steps import Packed
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
@@ -374,7 +374,7 @@ class Series:
         self._state = state
         return release
 
-    def _stored(self, index: int, number: int) -> Sequence[Array]:
+    def _stored(self, index: int, number: int) -> Sequence[Packed]:
         """What a round released at an index."""
         arrays = self._state.steps[index].arrays[number]
         return arrays if self._folder is None else [self._folder.array(described) for described in arrays]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,8 +10,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.common.arrays import AnyIntegers, Floats
 from discreet.errors import UsageError
 from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import GaussianLoss
@@ -18,13 +19,16 @@ from discreet.privacy.method import Method, Plan, Round
 from discreet.privacy.series import Factorization, SeriesNoise, Sums
 from discreet.privacy.units import Unit
 
-__all__ = ["Rounds", "Stored", "packed"]
+__all__ = ["Packed", "Rounds", "Stored", "packed", "stored_unit"]
 
-Array = NDArray[np.floating[Any]]
-Stored = Callable[[int, int], Sequence[Array]]
+Packed = AnyIntegers
+Stored = Callable[[int, int], Sequence[Packed]]
 """The packed arrays that a round (second number) released at an index of the series (first number)."""
 
 NOW = "_now"
+
+FINENESS = 16
+"""Released numbers are kept to a sixteenth of their noise, which takes about six bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +88,7 @@ class Rounds:
 
     # The way through the rounds
 
-    def drawn(self, index: int, groups: Sequence[Any], stored: Stored) -> list[list[Array]]:
+    def drawn(self, index: int, groups: Sequence[Any], stored: Stored) -> list[list[Packed]]:
         """Draw the noise of all rounds at an index; what each of them releases, packed.
 
         Parameters
@@ -94,14 +98,17 @@ class Rounds:
         stored
             What was released before.
         """
-        new: list[list[Array]] = []
+        new: list[list[Packed]] = []
 
-        def known(at: int, number: int) -> Sequence[Array]:
+        def known(at: int, number: int) -> Sequence[Packed]:
             return new[number] if at == index else stored(at, number)
 
         def draw(asked: Round, noises: Sequence[SeriesNoise], bounds: tuple[Sums, ...]) -> None:
-            released = [noise.release(aged) for noise, aged in zip(noises, _aged(asked, groups, bounds), strict=True)]
-            new.append([packed(array) for arrays in released for array in arrays])
+            packs: list[Packed] = []
+            for noise, aged, sums in zip(noises, _aged(asked, groups, bounds), bounds, strict=True):
+                unit = stored_unit(noise, sums)
+                packs += [packed(array, unit) for array in noise.release(aged)]
+            new.append(packs)
 
         self._play(index, known, draw)
         return new
@@ -129,7 +136,7 @@ class Rounds:
         index: int,
         stored: Stored,
         draw: Callable[[Round, Sequence[SeriesNoise], tuple[Sums, ...]], None] | None,
-    ) -> tuple[Any, dict[str, Array], Plan]:
+    ) -> tuple[Any, dict[str, Floats], Plan]:
         """Run the generator of the method: it is sent totals in the place of single releases.
 
         Rounds that settle what later ones are about are sent the totals of index 0, at every index: so the sums of a
@@ -212,30 +219,42 @@ def _aged(asked: Round, groups: Sequence[Any | None], bounds: tuple[Sums, ...]) 
 
 def _totals(
     stored: Stored, number: int, index: int, noises: Sequence[SeriesNoise], bounds: tuple[Sums, ...]
-) -> list[list[Array]]:
+) -> list[list[Floats]]:
     """The totals up to an index, for each mechanism of a round, in units."""
-    totals: list[list[Array]] = []
+    totals: list[list[Floats]] = []
     for noise, sums in zip(noises, bounds, strict=True):
         count = len(sums.matrices) if isinstance(sums, BoundedGram) else 1
         begin = sum(len(before) for before in totals)
         places = range(begin, begin + count)
         # From the latest step back, one step in memory at a time.
         released = ([stored(at, number)[place] for place in places] for at in range(index, -1, -1))
-        decoded = noise.factorization.decoded(released)
+        unit = float(stored_unit(noise, sums))
+        decoded = [one * unit for one in noise.factorization.decoded(released)]
         totals.append([_unpacked(one) if isinstance(sums, BoundedGram) else one for one in decoded])
     return totals
 
 
-def packed(array: NDArray[np.float64]) -> Array:
-    """A released array as it is kept: of a symmetric matrix the upper triangle, in single precision, which is far finer
-    than its noise.
+def stored_unit(noise: SeriesNoise, sums: Sums) -> Fraction:
+    """What released numbers are rounded to when they are kept: a sixteenth of their noise, or a grid step.
+
+    It is public, and rounding is post-processing. It adds less than 0.02 % to the noise.
     """
-    if array.ndim < 2:
-        return array
-    return array[np.triu_indices(array.shape[0])].astype(np.float32)
+    step, deviation = noise.grid(sums)
+    return step * max(1, math.floor(deviation / FINENESS))
 
 
-def _unpacked(triangle: Array) -> NDArray[np.float64]:
+def packed(array: Floats, unit: Fraction) -> Packed:
+    """A released array as it is kept: of a symmetric matrix the upper triangle, in whole numbers of ``unit``.
+
+    The type is the smallest that holds what was released, which is public.
+    """
+    flat = array if array.ndim < 2 else array[np.triu_indices(array.shape[0])]
+    whole = np.rint(flat / float(unit)).astype(np.int64)
+    largest = int(np.abs(whole).max(initial=0))
+    return whole.astype(next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max))
+
+
+def _unpacked(triangle: Floats) -> Floats:
     size = int((np.sqrt(8 * triangle.size + 1) - 1) / 2 + 0.5)
     matrix = np.zeros((size, size))
     matrix[np.triu_indices(size)] = triangle
