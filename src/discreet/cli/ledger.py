@@ -199,8 +199,12 @@ def plan(
         str | None, typer.Option("--delta", help="The delta; otherwise that of the account, or 1e-6.")
     ] = None,
     users: Annotated[
-        int | None, typer.Option("--users", help="How many people there are, as is public: for the expected recall.")
+        int | None,
+        typer.Option("--users", min=1, help="How many people there will be, as is public: for the expected recall."),
     ] = None,
+    history: Annotated[
+        int, typer.Option("--history", min=0, help="How many of them are there before the first night.")
+    ] = 0,
     ledger: LedgerPath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -210,12 +214,13 @@ def plan(
 
         discreet ledger plan --nights 365 --epsilon 4 --delta 1e-6 --users 100000
     """
-    made = plan_of(ledger, population, nights, epsilon, delta, users)
+    made = plan_of(ledger, population, nights, epsilon, delta, users, history)
     if as_json:
         answer_json(made)
         return
     rows = rows_of(made)
     answer_table(f"ε = {made['epsilon']}, δ = {made['delta']} over {nights} nights", HEAD[: len(rows[0])], rows)
+    answer_text(f"Recommended: {made['recommended']}")
     if made["left"] is not None:
         note(f"{population}: left {made['left']} of {made['limit']}")
     for text in made["notes"] if users is not None else made["notes"][:1]:

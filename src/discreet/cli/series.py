@@ -50,8 +50,18 @@ def open_series(
         int, typer.Option("--enter-after", min=1, help="Models: with how many records a person enters.")
     ] = 10,
     settle: Annotated[
-        int, typer.Option("--settle", min=0, help="Models: the first step that releases; those before only collect.")
-    ] = 0,
+        int | None,
+        typer.Option("--settle", min=0, help="Models: the first step that releases; those before only collect."),
+    ] = None,
+    expected_people: Annotated[
+        int | None,
+        typer.Option(
+            "--expected-people",
+            min=1,
+            metavar="N",
+            help="Models without a history: people expected by the end, from which --settle follows; public.",
+        ),
+    ] = None,
     people: Annotated[int, typer.Option("--people", min=1, help="The most people that are expected; public.")] = 10**7,
     option: Settings = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Show what to expect and spend nothing.")] = False,
@@ -84,6 +94,7 @@ def open_series(
         records="all" if full_export else "new",
         enter_after=enter_after,
         settle=settle,
+        expected=expected_people,
         people=people,
         population=charging.population,
         window=reading.window,
@@ -98,6 +109,8 @@ def open_series(
         answer_json(series.show())
         return
     answer_text(series.guarantee.describe())
+    if made.enters == "once":
+        note(_first_release(series, said=settle is not None or expected_people is not None))
     note(f"opened in {folder}, which will hold people's records; next: discreet series advance {folder} DATA --out …")
 
 
@@ -178,6 +191,17 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     ]
     answer_table(f"Series {str(facts['series'])[:12]}", ["", "value"], rows)
     answer_text(series.guarantee.describe())
+
+
+def _first_release(series: Series, *, said: bool) -> str:
+    """When the first model comes, and what it is settled by."""
+    first = series.settings.settle
+    if not said:
+        return (
+            "step 0 settles which items the model learns tastes for, for all steps: give it a history; if there is "
+            "none, open the series with --expected-people N"
+        )
+    return f"step {first} is the first that releases a model; it settles which items the model learns tastes for"
 
 
 def _of_series(reading: CatalogReading, series: Series) -> CatalogReading:

@@ -1,10 +1,4 @@
-"""What a year of releases costs in noise: each step paid for by itself, or one series of them at one price.
-
-References
-----------
-H. Fichtenberger, M. Henzinger, J. Upadhyay: Constant matters: fine-grained error bound on differentially private
-continual observation. ICML 2023.
-"""
+"""What a year of releases costs in noise: each step paid for by itself, or one series of them at one price."""
 
 from __future__ import annotations
 
@@ -16,8 +10,9 @@ from discreet.common.arguments import require_whole
 from discreet.errors import UsageError
 from discreet.privacy.losses import GaussianLoss, Pure, mu_for
 from discreet.privacy.numbers import Rational, as_positive, as_probability
+from discreet.privacy.series import MOST_STEPS, Factorization
 
-__all__ = ["CADENCES", "Cadence", "cadences", "series_noise"]
+__all__ = ["CADENCES", "Cadence", "cadences"]
 
 CADENCES = {"nightly": 1, "weekly": 7, "monthly": Fraction(365, 12), "quarterly": Fraction(365, 4), "once": None}
 """Nights between two steps."""
@@ -38,7 +33,8 @@ class Cadence:
     noise_each
         The standard deviation of the noise then, in units of one release that spends everything.
     noise_series
-        The same for continual release, in its last step, the noisiest; None without a delta.
+        The same for continual release, in its last step, the noisiest; None without a delta, and for more steps than
+        a series can have.
     """
 
     name: str
@@ -46,25 +42,6 @@ class Cadence:
     epsilon_each: Fraction
     noise_each: float
     noise_series: float | None
-
-
-def series_noise(steps: int) -> float:
-    """Noise of the last of so many running sums, in units of a single release at the same price.
-
-    The square-root factorization has C = (c_{i−j}) with c_k = binom(2k, k)/4ᵏ, and A·C⁻¹ = C. What one person changes
-    is multiplied by ‖C e₁‖, and the last row of C has the same length: their product is Σ c_k².
-
-    Examples
-    --------
-    >>> [round(series_noise(steps), 2) for steps in (1, 4, 12, 52, 365)]
-    [1.0, 1.49, 1.85, 2.32, 2.94]
-    """
-    require_whole(steps, "steps")
-    total, coefficient = 0.0, 1.0
-    for k in range(steps):
-        total += coefficient * coefficient
-        coefficient *= (2 * k + 1) / (2 * k + 2)
-    return total
 
 
 def cadences(nights: int, epsilon: Rational, delta: Rational = 0) -> tuple[Cadence, ...]:
@@ -92,6 +69,7 @@ def cadences(nights: int, epsilon: Rational, delta: Rational = 0) -> tuple[Caden
         steps = 1 if every is None else math.ceil(nights / every)
         each = GaussianLoss(mu_for(whole, at) ** 2 / steps) if at else Pure(whole / steps)
         noise = math.sqrt(steps) if at else float(steps)
-        cadence = Cadence(name, steps, each.epsilon_at(at), noise, series_noise(steps) if at else None)
+        in_series = Factorization(steps).noise_factor(steps - 1) if at and steps <= MOST_STEPS else None
+        cadence = Cadence(name, steps, each.epsilon_at(at), noise, in_series)
         found.setdefault(steps, cadence)
     return tuple(found.values())

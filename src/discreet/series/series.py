@@ -24,6 +24,7 @@ from discreet.privacy.release import Release
 from discreet.series.folder import SeriesFolder
 from discreet.series.opened import OpenSeries, Settings, priced_method
 from discreet.series.records import RecordShape
+from discreet.series.settling import settling_step
 from discreet.series.state import Recorder, State, Step, require_covered
 from discreet.series.steps import Packed
 
@@ -56,8 +57,11 @@ class Series:
         For models: a person enters, once, on the step on which they have so many records; on the last step with what
         they have. Public.
     settle
-        For models: the step that settles which items the sums are about, and the first that releases something. 0 where
-        there are records from before the series; otherwise a step by which enough people have come. Public.
+        For models: the step that settles which items the sums are about, and the first that releases something; public.
+        Without it the first step settles, whose records should be a history; or ``expected`` decides.
+    expected
+        For models that begin without a history: how many people are expected to have come by the last step; public. The
+        step that settles follows from it (``series.settling``).
     people
         The most people that are expected to come; public. Sums of more would overflow, which harms no privacy.
     population
@@ -112,7 +116,8 @@ class Series:
         folder: str | Path | None = None,
         records: Literal["new", "all"] = "new",
         enter_after: int = 10,
-        settle: int = 0,
+        settle: int | None = None,
+        expected: int | None = None,
         people: int = 10_000_000,
         population: str | None = None,
         window: Window | str | Sequence[str] | None = None,
@@ -121,16 +126,13 @@ class Series:
         require_choice(records, "records", ("new", "all"))
         for name, value in (("steps", steps), ("enter_after", enter_after), ("people", people)):
             require_whole(value, name)
-        if isinstance(settle, bool) or not isinstance(settle, int) or not 0 <= settle < steps:
-            raise UsageError(f"settle must be a step from 0 to {steps - 1}, got {settle!r}.")
         priced = priced_method(method, epsilon, delta)
         if not priced.enters:
             raise UsageError(f"{priced.name} has no series.", remedy="Take weighted counts or a proved model.")
-        if priced.enters == "records" and settle:
-            raise UsageError("settle must be left out for counts: there is nothing to settle.")
         declared = tuple(str(context) for context in contexts)
         days = Window.declared(window, time_zone)
-        self.settings = Settings(priced, steps, declared, records, enter_after, settle, people, days)
+        first = settling_step(priced, steps, settle, expected)
+        self.settings = Settings(priced, steps, declared, records, enter_after, first, people, days)
         self.population = population
         self._charge: int | None = None
         self._place: str | None = None  # of the ledger; empty where there is none, None before the charge

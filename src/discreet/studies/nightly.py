@@ -25,6 +25,7 @@ from discreet.privacy.charging import sandbox
 from discreet.privacy.losses import GaussianLoss, mu_for
 from discreet.privacy.series import Factorization
 from discreet.series import Series
+from discreet.series.settling import settling_step
 from discreet.studies.study import Measurements, Settings, Steps, Study
 
 __all__ = ["NightlyStudy", "clock_of"]
@@ -40,7 +41,8 @@ Models = Iterator[Any]
 class NightlyStudy(Study):
     """Recall@20 and RMSE of the model of each week of a year.
 
-    The steps before ``settle`` only collect records, for all ways alike. People enter the series with ``enter_after``
+    The steps before ``settle`` only collect records, for all ways alike; where it is not set, the rule of a series for
+    as many people as there are decides. People enter the series with ``enter_after``
     records, or on the last step; the other ways learn from all records of everybody so far.
     """
 
@@ -52,6 +54,9 @@ class NightlyStudy(Study):
         assert records.timestamp is not None
         records = records.filter((records.timestamp - start) // length < settings.steps)
         likes = strong_generalization(records, seed, None, FOLD_IN, LEAST_LIKES, None)
+        if settings.settle is None:
+            priced = create("private-recommender", epsilon=settings.epsilon, delta=settings.delta)
+            settings = settings.with_(settle=settling_step(priced, settings.steps, None, records.n_users))
         asked = {"recall@20": ("private-recommender", "ease", likes)}
         if records.rating is not None and records.scale is not None:
             asked["rmse"] = ("private-ratings", "biases", RATING_PROTOCOLS["holdout"](records, seed))
@@ -84,7 +89,11 @@ class NightlyStudy(Study):
         noise = {SERIES: Factorization(released).noise_factor(released - 1)}
         noise |= {name: math.sqrt(math.ceil(released / every)) for name, every in cadences.items()}
         compared = pl.DataFrame({"way": list(noise), "noise": list(noise.values())})
-        setting = {"people held out for rankings": likes.held_out.n_users, "steps that release": released}
+        setting = {
+            "people held out for rankings": likes.held_out.n_users,
+            "first step that releases": settings.settle,
+            "steps that release": released,
+        }
         return Measurements(setting, {"weeks": weeks, "means": means, "noise": compared}, {}, _labels(settings))
 
 
