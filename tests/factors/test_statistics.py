@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data.interactions import Interactions
+from discreet.errors import UsageError
 from discreet.factors.rating_statistics import offset_sums, record_sums
 from discreet.factors.statistics import popularity_sums, projected_gram, unit_gram
+from discreet.privacy.gram import DIRECTION_BITS, ProjectedGram, on_grid
+from discreet.privacy.units import Unit
 
 ITEMS = [f"i{n:02d}" for n in range(12)]
 RATINGS = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 5), max_size=12)
@@ -46,8 +53,8 @@ def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int) 
     direction = np.abs(np.random.default_rng(seed).normal(size=12))
     direction /= np.linalg.norm(direction)
     head = np.arange(12, dtype=np.int32)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction)
-    after = projected_gram(world(*OTHERS, history), head, WEIGHTS, direction)
+    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(world(*OTHERS, history), head, WEIGHTS, direction).settled()
     moved = after.matrices[0] - before.matrices[0]
     assert sum(int(x) ** 2 for x in moved.ravel()) <= before.frobenius_squared
     # Nothing is left along the direction but what rounding leaves.
@@ -57,18 +64,62 @@ def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int) 
 
 def test_tastes_fill_their_bound() -> None:
     head, direction = np.arange(12, dtype=np.int32), np.full(12, 12**-0.5)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction)
-    after = projected_gram(world(*OTHERS, {"i03": 1, "i04": 1}), head, WEIGHTS, direction)
+    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(world(*OTHERS, {"i03": 1, "i04": 1}), head, WEIGHTS, direction).settled()
     moved = (after.matrices[0] - before.matrices[0]).astype(float)
     assert (moved**2).sum() > 0.99 * before.frobenius_squared
 
 
-def test_a_user_of_mere_popularity_adds_nothing() -> None:
+def test_a_user_of_mere_popularity_adds_next_to_nothing() -> None:
     """A taste that is the direction itself has nothing left; scaling rounding errors up would be noise."""
     head, direction = np.arange(12, dtype=np.int32), WEIGHTS / np.linalg.norm(WEIGHTS)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction)
-    after = projected_gram(world(*OTHERS, dict.fromkeys(ITEMS, 5)), head, WEIGHTS, direction)
-    assert np.array_equal(before.matrices[0], after.matrices[0])
+    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(world(*OTHERS, dict.fromkeys(ITEMS, 5)), head, WEIGHTS, direction).settled()
+    moved = (after.matrices[0] - before.matrices[0]).astype(float)
+    assert np.sqrt((moved**2).sum()) < 1e-5 * math.sqrt(before.frobenius_squared)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_what_is_taken_out_is_exact_up_to_one_step(seed: int) -> None:
+    """The settled matrix is that of rational arithmetic, rounded down entry by entry, however large the sums are."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-(2**16), 2**16, size=(3, 5))
+    total = np.zeros((5, 5), dtype=object)
+    for one in x:
+        total += int(rng.integers(1, 2**27)) * np.outer(one, one).astype(object)
+    direction = rng.normal(size=5)
+    grid = on_grid(direction / np.linalg.norm(direction))
+    gram = ProjectedGram(total.astype(np.int64), grid, 4096, Fraction(1, 4**12), Unit("user"), ())
+    k = [Fraction(int(one), 2**DIRECTION_BITS) for one in grid]
+    taken = [[Fraction(int(i == j)) - k[i] * k[j] for j in range(5)] for i in range(5)]
+    exact = np.array(taken, dtype=object) @ total @ np.array(taken, dtype=object)
+    off = gram.settled().matrices[0].astype(object) - exact
+    assert all(-Fraction(1, 64) < one < 1 + Fraction(1, 64) for one in off.ravel())
+
+
+@given(history=RATINGS, crowd=st.lists(RATINGS, max_size=30), seed=st.integers(0, 50))
+def test_a_users_part_is_short_in_exact_arithmetic(history: dict[str, int], crowd: list[Any], seed: int) -> None:
+    direction = np.abs(np.random.default_rng(seed).normal(size=12))
+    grid = on_grid(direction / np.linalg.norm(direction))
+    head = np.arange(12, dtype=np.int32)
+    alone = projected_gram(world(history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    x = [math.isqrt(int(one)) for one in alone.total.diagonal()]
+    along = sum(int(k) * one for k, one in zip(grid, x, strict=True))
+    left = [one - Fraction(int(k) * along, 4**DIRECTION_BITS) for k, one in zip(grid, x, strict=True)]
+    assert sum(one**2 for one in left) <= 4096**2
+    assert sum(one**2 for one in x) <= (16 * 4096) ** 2
+    # The same history adds the same whole numbers, whoever else is there.
+    with_it = projected_gram(world(*crowd, history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    without = projected_gram(world(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    assert np.array_equal(with_it.total - without.total, alone.total)
+    together = projected_gram(world(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS) + alone
+    assert np.array_equal(together.settled().matrices[0], with_it.settled().matrices[0])
+
+
+def test_directions_that_are_not_of_length_one_are_refused() -> None:
+    head = np.arange(12, dtype=np.int32)
+    with pytest.raises(UsageError, match="length 1"):
+        projected_gram(world(*OTHERS), head, WEIGHTS, np.full(12, 1.0))
 
 
 @given(history=RATINGS)
@@ -103,35 +154,15 @@ def test_residuals_move_by_at_most_their_bound(values: list[float]) -> None:
     assert sum(int(x) ** 2 for x in moved.ravel()) <= before.frobenius_squared
 
 
-def test_one_persons_numbers_do_not_depend_on_the_others() -> None:
-    """Whoever stands before or behind in the data, the same history adds the same whole numbers."""
-    head, direction = np.arange(12, dtype=np.int32), np.full(12, 12**-0.5)
-    history = {"i02": 5, "i09": 2, "i11": 4}
-    alone = projected_gram(world(history), head, WEIGHTS, direction).matrices[0]
-    rng = np.random.default_rng(1)
-    crowd = [{ITEMS[i]: int(rng.integers(1, 6)) for i in rng.choice(12, 5, replace=False)} for _ in range(40)]
-    with_it = projected_gram(world(*crowd, history), head, WEIGHTS, direction).matrices[0]
-    without = projected_gram(world(*crowd), head, WEIGHTS, direction).matrices[0]
-    assert np.array_equal(with_it - without, alone)
-
-
-def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.factors import statistics
-
-    head, direction = np.arange(12, dtype=np.int32), np.full(12, 12**-0.5)
-    whole = projected_gram(world(*OTHERS * 9), head, WEIGHTS, direction).matrices[0]
-    monkeypatch.setattr(statistics, "ROWS_AT_ONCE", 24)
-    assert np.array_equal(whole, projected_gram(world(*OTHERS * 9), head, WEIGHTS, direction).matrices[0])
-
-
 def test_values_without_a_finite_length_count_as_nothing() -> None:
     """Whole numbers of an infinite one have no bound."""
-    from discreet.factors.kernels import projected_rows, unit_rows
+    from discreet.factors.kernels import projected_values, unit_values
 
-    starts, items = np.array([0, 2, 4]), np.array([0, 1, 0, 1])
-    huge = np.array([1e200, 1.0, 3.0, 4.0])
-    rows = unit_rows(starts, items, huge, 2, 16)
-    assert (rows[0] == 0).all()
-    assert 0 < (rows[1] ** 2).sum() <= 16**2
-    rows = projected_rows(starts, np.array([0, 1, 1, 1]), np.array([1e200, 1.0]), np.array([0.6, 0.8]), 16)
-    assert (rows[0] == 0).all()
+    starts = np.array([0, 2, 4])
+    steps = unit_values(starts, np.array([1e200, 1.0, 3.0, 4.0]), 16)
+    assert (steps[:2] == 0).all()
+    assert 0 < (steps[2:] ** 2).sum() <= 16**2
+    grid = on_grid(np.array([0.6, 0.8]))
+    steps = projected_values(starts, np.array([0, 1, 0, 0]), np.array([1.0, 1e200]), grid, DIRECTION_BITS, 16, 16)
+    assert (steps[:2] == 0).all()
+    assert (steps[2:] > 0).all()

@@ -13,11 +13,11 @@ __all__ = [
     "best_by_votes",
     "best_of_one",
     "fit_to_grid",
-    "projected_rows",
+    "projected_values",
     "ridge_rows",
     "ridge_solutions",
     "summed_rows",
-    "unit_rows",
+    "unit_values",
 ]
 
 
@@ -40,46 +40,54 @@ def fit_to_grid(row: Floats, scale: float, side: int) -> None:
 
 
 @njit(parallel=True, cache=True)
-def projected_rows(starts: Integers, items: Integers, weights: Floats, direction: Floats, side: int) -> Floats:
-    """Each user's weights without their part along a direction, as whole numbers of squared length at most side².
+def projected_values(
+    starts: Integers, items: Integers, weights: Floats, direction: Integers, bits: int, side: int, longest: int
+) -> Integers:
+    """Each user's weights in whole steps x, so long that x − k·(k·x)/4^bits has a squared length of at most side².
 
-    A user whose weights are all along the direction, or who has none, gets a row of zeros.
+    The length without the direction k is |x|² − (k·x)²·(2·4^bits − |k|²)/16^bits. It is bounded in whole numbers, from
+    above: what is divided is rounded down before it is taken off. Users whose x would be longer than side·longest are
+    shorter; those without a finite length have zeros.
     """
-    rows = np.zeros((starts.size - 1, direction.size))
+    values = np.zeros(items.size, dtype=np.int64)
+    off = 2 * 4**bits - (direction * direction).sum()
     for user in prange(starts.size - 1):
-        row = rows[user]
+        first, last = starts[user], starts[user + 1]
         along, length = 0.0, 0.0
-        for place in range(starts[user], starts[user + 1]):
+        for place in range(first, last):
             weight = weights[items[place]]
-            row[items[place]] = weight
             along += weight * direction[items[place]]
             length += weight * weight
-        squared = 0.0
-        for j in range(row.size):
-            row[j] -= along * direction[j]
-            squared += row[j] * row[j]
-        if 1e-9 * length < squared < np.inf:
-            fit_to_grid(row, side / np.sqrt(squared), side)
-        else:
-            row[:] = 0.0
-    return rows
+        if not 0 < length < np.inf:
+            continue
+        left = max(length - along / 2.0 ** (2 * bits) * along / 2.0 ** (2 * bits) * off, length / longest**2)
+        scale = side / np.sqrt(left)
+        while True:
+            squared, dot = 0, 0
+            for place in range(first, last):
+                step = np.int64(np.rint(weights[items[place]] * scale))
+                values[place] = step
+                squared += step * step
+                dot += step * direction[items[place]]
+            taken = (((dot * dot) >> (2 * bits)) * off) >> (2 * bits)
+            if squared <= (longest * side) ** 2 and squared - taken <= side * side:
+                break
+            scale *= 1 - 2.0**-12
+    return values
 
 
 @njit(parallel=True, cache=True)
-def unit_rows(starts: Integers, items: Integers, values: Floats, n_items: int, side: int) -> Floats:
+def unit_values(starts: Integers, values: Floats, side: int) -> Integers:
     """Each user's values as whole numbers of squared length at most side²; zeros where they have no finite length."""
-    rows = np.zeros((starts.size - 1, n_items))
+    steps = np.zeros(values.size, dtype=np.int64)
     for user in prange(starts.size - 1):
-        row = rows[user]
-        squared = 0.0
-        for place in range(starts[user], starts[user + 1]):
-            row[items[place]] = values[place]
-            squared += values[place] * values[place]
+        row = values[starts[user] : starts[user + 1]].copy()
+        squared = (row * row).sum()
         if 1e-18 < squared < np.inf:
             fit_to_grid(row, side / np.sqrt(squared), side)
-        else:
-            row[:] = 0.0
-    return rows
+            for place in range(row.size):
+                steps[starts[user] + place] = np.int64(row[place])
+    return steps
 
 
 @njit(cache=True)

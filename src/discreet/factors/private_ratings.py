@@ -36,7 +36,7 @@ from discreet.factors.rating_statistics import (
     residuals_of,
     standing_of,
 )
-from discreet.factors.statistics import NoisyPopularity, gram_bounds, popularity_sums, unit_gram
+from discreet.factors.statistics import NoisyPopularity, popularity_sums, unit_bounds, unit_gram
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.budget import Budget
@@ -135,8 +135,8 @@ class PrivateRatings(ReleasedModel):
         if self._by_user:
             sums, first = popularity_sums(records), budget.part(WEIGHTS_SHARE)
             # The largest noise of the parts is that on residuals; the others are within its range.
-            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).deviation(gram_bounds())
-            caps, further, theorem = (*sums.caps, *OFFSET_CAPS, *gram_bounds().caps), (), 3
+            budget.part(1 - WEIGHTS_SHARE - OFFSETS_SHARE).deviation(unit_bounds())
+            caps, further, theorem = (*sums.caps, *OFFSET_CAPS, *unit_bounds().caps), (), 3
         else:
             sums, first = record_sums(records), budget
             caps, theorem = sums.caps, 4
@@ -185,7 +185,7 @@ class PrivateRatings(ReleasedModel):
                 return unit_gram(records, head, residuals_of(records, offsets) * raters.known[records.item] ** -0.5)
 
             parts |= {"head": head, "residuals": (yield Round(by_residual, third))[0]}
-            found["noise_residuals"] = third.spectral_deviation(gram_bounds())
+            found["noise_residuals"] = third.spectral_deviation(unit_bounds())
         return parts, found
 
     # Post-processing: a function of the release alone

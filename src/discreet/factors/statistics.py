@@ -7,18 +7,18 @@ do not depend, not even in their last digits, on who else is in the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from discreet.common.arrays import Codes, Floats, Integers, Mask
+from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
-from discreet.factors.kernels import projected_rows, unit_rows
+from discreet.factors.kernels import projected_values, unit_values
 from discreet.models.likes import threshold_of
 from discreet.privacy.bounding import BoundedSums, require_named_items
-from discreet.privacy.gram import BoundedGram
+from discreet.privacy.gram import DIRECTION_BITS, BoundedGram, ProjectedGram, on_grid
 from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
 
@@ -34,6 +34,7 @@ __all__ = [
     "head_records",
     "popularity_sums",
     "projected_gram",
+    "unit_bounds",
     "unit_gram",
 ]
 
@@ -45,8 +46,11 @@ COUNT_SHARE = Fraction(1, 10)
 ITEMS_SHARE = math.sqrt(1 - COUNT_SHARE**2)
 USER = Unit("user")
 
-ROWS_AT_ONCE = 2**22
-"""Entries of dense rows that are worked on at a time."""
+LONGEST = 16
+"""So many times as long may a user's vector be before its part along popularity is taken out."""
+
+GRAM_STEP = Fraction(1, 4**HEAD_BITS)
+TASTE_CAPS = ("each user's taste was scaled to length 1",)
 
 POPULARITY_STEP = Fraction(1, 2**BITS)
 
@@ -134,8 +138,14 @@ class NoisyPopularity:
 
 
 def gram_bounds() -> BoundedGram:
-    """An empty matrix with the bounds that every matrix of this room has: what a budget can be checked against."""
-    return _gram_of(lambda begin, end: np.zeros((end - begin, 1)), 0, 1)
+    """An empty matrix with the bounds of ``projected_gram``: what a budget can be checked against."""
+    nobody = np.zeros((1, 1), dtype=np.int64)
+    return ProjectedGram(nobody, nobody[0], 2**HEAD_BITS, GRAM_STEP, USER, TASTE_CAPS).settled()
+
+
+def unit_bounds() -> BoundedGram:
+    """An empty matrix with the bounds of ``unit_gram``."""
+    return _bounded(np.zeros((1, 1), dtype=np.int64))
 
 
 def head_records(data: Records, head: Codes) -> tuple[Integers, Integers, Mask]:
@@ -149,47 +159,40 @@ def head_records(data: Records, head: Codes) -> tuple[Integers, Integers, Mask]:
     return starts, places[known], known
 
 
-def projected_gram(data: Records, head: Codes, weights: Floats, direction: Floats) -> BoundedGram:
-    """Σ_u y yᵀ over users, y the weighted items of a user without their part along a direction, at most of length 1."""
-    starts, places, _ = head_records(data, head)
-    side = 2**HEAD_BITS
+def projected_gram(data: Records, head: Codes, weights: Floats, direction: Floats) -> ProjectedGram:
+    """Σ_u y yᵀ over users, y the weighted items of a user without their part along a direction, at most of length 1.
 
-    def rows(begin: int, end: int) -> Floats:
-        local = starts[begin : end + 1] - starts[begin]
-        return projected_rows(local, places[starts[begin] : starts[end]], weights, direction, side)
-
-    return _gram_of(rows, data.n_users, head.size)
+    A user whose weights are nearly along the direction counts for less: what is added up before the direction is taken
+    out is at most ``LONGEST`` times as long.
+    """
+    starts, places, known = head_records(data, head)
+    grid, side = on_grid(direction), 2**HEAD_BITS
+    values = projected_values(starts, places, weights, grid, DIRECTION_BITS, side, LONGEST)
+    total = _outer_sums(data.user[known], places, starts, values, head.size)
+    return ProjectedGram(total, grid, side, GRAM_STEP, USER, TASTE_CAPS)
 
 
 def unit_gram(data: Records, head: Codes, values: Floats) -> BoundedGram:
     """Σ_u z zᵀ over users, z the values of a user's records of head items, scaled to length 1 at most."""
     starts, places, known = head_records(data, head)
-    kept = values[known]
-    side = 2**HEAD_BITS
-
-    def rows(begin: int, end: int) -> Floats:
-        local = starts[begin : end + 1] - starts[begin]
-        part = slice(int(starts[begin]), int(starts[end]))
-        return unit_rows(local, places[part], kept[part], head.size, side)
-
-    return _gram_of(rows, data.n_users, head.size)
+    steps = unit_values(starts, values[known], 2**HEAD_BITS)
+    return _bounded(_outer_sums(data.user[known], places, starts, steps, head.size))
 
 
-def _gram_of(rows: Callable[[int, int], Floats], n_users: int, size: int) -> BoundedGram:
-    """The sum of outer products of whole rows, block by block.
+def _outer_sums(user: Codes, places: Integers, starts: Integers, values: Integers, size: int) -> Integers:
+    """Σ_u x xᵀ in whole numbers. An entry is below 2³² for each user, so the sums of 2³⁰ users are exact."""
+    from discreet.models.gram_kernels import outer_sums
 
-    A block has at most 2²² entries, so a sum of its products is below 2²²·2²⁴ and exact in floating point whatever the
-    order of additions; blocks are added in int64.
-    """
-    total = np.zeros((size, size), dtype=np.int64)
-    step = max(1, ROWS_AT_ONCE // max(size, 1))
-    for begin in range(0, n_users, step):
-        block = rows(begin, min(begin + step, n_users))
-        total += np.rint(block.T @ block).astype(np.int64)
+    order, item_starts = group_order(places.astype(np.int32), size)
+    above = outer_sums(item_starts, user[order], order.astype(np.int64), starts, places, values)
+    return above + np.triu(above, 1).T
+
+
+def _bounded(total: Integers) -> BoundedGram:
     return BoundedGram(
         matrices=(total,),
-        step=Fraction(1, 4**HEAD_BITS),
+        step=GRAM_STEP,
         frobenius_squared=Fraction(4 ** (2 * HEAD_BITS)),
         unit=USER,
-        caps=("each user's taste was scaled to length 1",),
+        caps=TASTE_CAPS,
     )

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.common.arrays import Codes, Floats
 from discreet.factors.statistics import ITEMS_SHARE, NoisyPopularity
 from discreet.models.item_likeness import shrunk_spectrum
+from discreet.privacy.gram import MOST_PROJECTED
 
 __all__ = [
     "CROSSOVER",
@@ -98,7 +99,8 @@ class TastePlan:
 
 def head_size(strength: float, n_items: int, most: int | None) -> int:
     """How many items tastes are learned for: what was asked for, or a rule in users × μ."""
-    return min(n_items, most if most is not None else max(LEAST_HEAD, round(HEAD * math.sqrt(strength))))
+    wanted = most if most is not None else max(LEAST_HEAD, round(HEAD * math.sqrt(strength)))
+    return min(n_items, wanted, MOST_PROJECTED)
 
 
 def below_zero(popularity: Floats) -> Floats:

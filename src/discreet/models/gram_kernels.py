@@ -7,7 +7,7 @@ from numba import njit, prange
 
 from discreet.common.arrays import Codes, Integers
 
-__all__ = ["gram_sums"]
+__all__ = ["gram_sums", "outer_sums"]
 
 
 @njit(parallel=True, cache=True)
@@ -40,3 +40,27 @@ def gram_sums(
                 products[i, j] += x * values[other]
                 counts[i, j] += weight * one
     return products, counts
+
+
+@njit(parallel=True, cache=True)
+def outer_sums(
+    item_starts: Integers,
+    item_users: Codes,
+    item_places: Integers,
+    user_starts: Integers,
+    user_items: Integers,
+    values: Integers,
+) -> Integers:
+    """The upper triangle of Σ_u x_i x_j over the items of each user; rows belong to threads as in ``gram_sums``.
+
+    The work is Σ_u n_u², whatever the number of items is.
+    """
+    n_items = item_starts.size - 1
+    total = np.zeros((n_items, n_items), dtype=np.int64)
+    for i in prange(n_items):
+        for entry in range(item_starts[i], item_starts[i + 1]):
+            place = item_places[entry]
+            x = values[place]
+            for other in range(place, user_starts[item_users[entry] + 1]):
+                total[i, user_items[other]] += x * values[other]
+    return total

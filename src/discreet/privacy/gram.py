@@ -17,7 +17,15 @@ from discreet.errors import UsageError
 from discreet.privacy.bounding import added, require_same_bounds
 from discreet.privacy.units import Unit
 
-__all__ = ["BoundedGram"]
+__all__ = ["DIRECTION_BITS", "MOST_PROJECTED", "BoundedGram", "ProjectedGram", "on_grid"]
+
+DIRECTION_BITS = 14
+"""Directions that are taken out of matrices have whole steps of so many bits."""
+
+MOST_PROJECTED = 8192
+"""The most rows of a matrix that a direction is taken out of. Two of 8,192 × 8,192 numbers take 1 GB."""
+
+FINE_BITS, LIMB_BITS, HALF_BITS = 22, 40, 31
 
 
 @dataclass(frozen=True)
@@ -113,3 +121,73 @@ class BoundedGram:
     def _exchanged(self) -> bool:
         """Whether a step takes one contribution out and puts another in."""
         return self.unit.relation != "add-remove"
+
+
+def on_grid(direction: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A direction of length 1 in whole steps of 2^−DIRECTION_BITS."""
+    return np.rint(direction * 2**DIRECTION_BITS).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class ProjectedGram:
+    """Σ x xᵀ over users on an integer grid, from which a public direction is still to be taken out on both sides.
+
+    The vectors x are sparse, so that the sum is cheap, and may be long; without their part along the direction they are
+    short. Sums of disjoint groups are added first; ``settled`` is what is released. ``docs/proofs/gram.md``, Theorem 7.
+
+    Parameters
+    ----------
+    total
+        Σ x xᵀ, symmetric, int64.
+    direction
+        k: what is taken out is x − k·(k·x)/4^DIRECTION_BITS.
+    side
+        S: no user's vector is longer than so many grid steps without its part along the direction.
+    step, unit, caps
+        As in ``BoundedGram``.
+    """
+
+    total: NDArray[np.int64]
+    direction: NDArray[np.int64]
+    side: int
+    step: Fraction
+    unit: Unit
+    caps: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.direction.size > MOST_PROJECTED:
+            raise UsageError(
+                f"a matrix of {self.direction.size:,} items is too large.",
+                remedy=f"Take a head of at most {MOST_PROJECTED:,} items.",
+            )
+        if sum(int(one) ** 2 for one in self.direction) > 2 * 4**DIRECTION_BITS:
+            raise UsageError("a direction that is taken out has length 1.")
+
+    def __add__(self, other: ProjectedGram) -> ProjectedGram:
+        """The sums of two disjoint groups of users together."""
+        require_same_bounds(self, other, ("side", "step", "unit", "caps"))
+        if not np.array_equal(self.direction, other.direction):
+            raise UsageError("sums without different directions do not add up.")
+        return replace(self, total=added(self.total, other.total))
+
+    def settled(self) -> BoundedGram:
+        """The matrix without the direction, in whole steps, with the bound that rounding leaves."""
+        # Every entry is off by less than 1 + 2^−7 steps from one user more, whatever the others are.
+        longest = self.side**2 + MOST_PROJECTED + MOST_PROJECTED // 128
+        return BoundedGram((self._projected(),), self.step, Fraction(longest) ** 2, self.unit, self.caps)
+
+    def _projected(self) -> NDArray[np.int64]:
+        """T − ⌊(k wᵀ + w kᵀ)⌋ in exact arithmetic, with w = T·k/4^m − k·(kᵀT·k)/(2·16^m) in steps of 2^−FINE_BITS."""
+        k, total = self.direction, self.total
+        low, high = total & (2**HALF_BITS - 1), total >> HALF_BITS
+        along = [(int(h) << HALF_BITS) + int(rest) for h, rest in zip(high @ k, low @ k, strict=True)]
+        both = sum(int(a) * b for a, b in zip(k, along, strict=True))
+        shift = 4 * DIRECTION_BITS + 1 - FINE_BITS
+        fine = [((a << (2 * DIRECTION_BITS + 1)) - both * int(one)) >> shift for one, a in zip(k, along, strict=True)]
+        upper = np.array([number >> LIMB_BITS for number in fine], dtype=np.int64)
+        lower = np.array([number & (2**LIMB_BITS - 1) for number in fine], dtype=np.int64)
+        settled = np.empty_like(total)
+        for row in range(k.size):
+            whole = (k[row] * upper + upper[row] * k) << (LIMB_BITS - FINE_BITS)
+            settled[row] = total[row] - whole - ((k[row] * lower + lower[row] * k) >> FINE_BITS)
+        return settled

@@ -22,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums, require_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.charging import charged, kept_release, require_working_polars
-from discreet.privacy.gram import BoundedGram
+from discreet.privacy.gram import BoundedGram, ProjectedGram
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Loss
 from discreet.privacy.release import Release
@@ -83,12 +83,18 @@ class Round:
     mechanism: Mechanism | tuple[Mechanism, ...]
     settles: str = ""
 
+    def sums(self, parts: Sequence[Any]) -> tuple[Sums, ...]:
+        """The sums over all parts of the people, for each of the mechanisms."""
+        several = isinstance(self.mechanism, tuple)
+        computed = [self.statistics(part) if several else (self.statistics(part),) for part in parts]
+        totals = (reduce(add, sums) for sums in zip(*computed, strict=True))
+        return tuple(total.settled() if isinstance(total, ProjectedGram) else total for total in totals)
+
     def released(self, parts: Sequence[Any], unit: Unit) -> Any:
         """What the mechanisms make of the sums over all parts of the people."""
         several = isinstance(self.mechanism, tuple)
         mechanisms = self.mechanism if isinstance(self.mechanism, tuple) else (self.mechanism,)
-        computed = [self.statistics(part) if several else (self.statistics(part),) for part in parts]
-        totals: list[Sums] = [reduce(add, sums) for sums in zip(*computed, strict=True)]
+        totals = self.sums(parts)
         for sums in totals:
             if sums.unit != unit:
                 raise UsageError(f"the sums are bounded for {sums.unit}, and the guarantee is about {unit}.")

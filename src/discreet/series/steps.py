@@ -176,9 +176,8 @@ class Rounds:
         self, number: int, asked: Round, public: Any, plan: Plan, price: GaussianLoss
     ) -> tuple[list[SeriesNoise], tuple[Sums, ...]]:
         """The noise of each mechanism of a round, with its share of the price; and sums over nobody."""
-        several = isinstance(asked.mechanism, tuple)
         mechanisms = asked.mechanism if isinstance(asked.mechanism, tuple) else (asked.mechanism,)
-        bounds: tuple[Sums, ...] = asked.statistics(public) if several else (asked.statistics(public),)
+        bounds = asked.sums([public])
         assert isinstance(plan.loss, GaussianLoss)
         noises = []
         for place, (mechanism, sums) in enumerate(zip(mechanisms, bounds, strict=True)):
@@ -203,7 +202,7 @@ def _aged(asked: Round, groups: Sequence[Any | None], bounds: tuple[Sums, ...]) 
     """For each mechanism of a round: the sums of each group with its age in steps."""
     aged = [(len(groups) - 1 - index, group) for index, group in enumerate(groups) if group is not None]
     if isinstance(asked.mechanism, tuple):
-        computed = [(age, asked.statistics(group)) for age, group in aged]
+        computed = [(age, asked.sums([group])) for age, group in aged]
         return [
             [(0, sums), *((age, all_sums[place]) for age, all_sums in computed)] for place, sums in enumerate(bounds)
         ]
@@ -212,7 +211,7 @@ def _aged(asked: Round, groups: Sequence[Any | None], bounds: tuple[Sums, ...]) 
         # One matrix at a time: those of all groups together would not fit into memory.
         yield 0, bounds[0]
         for age, group in aged:
-            yield age, asked.statistics(group)
+            yield age, asked.sums([group])[0]
 
     return [one_by_one()]
 
