@@ -1,8 +1,8 @@
 """A real browser for tests of pages: Chromium, driven by Playwright, and the accessibility checks of axe.
 
-Use the fixture ``browser`` (in ``tests/conftest.py``; one process of Chromium for the tests of a process) and
-``require_good(browser, page)``. Where there is no browser the tests are skipped, with the reason; ``make test``
-installs one.
+Fixtures are in ``tests/conftest.py``: ``check_page(page)`` at the end of a test that has made a page, or ``browser``
+(one process of Chromium for the tests of a process) with ``opened``, ``problems`` and ``require_good``. Where there is
+no browser the tests are skipped, with the reason; ``make test`` installs one.
 """
 
 from __future__ import annotations

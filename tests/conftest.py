@@ -17,7 +17,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 from hypothesis import settings
-from tests.browser import running_browser
+from tests.browser import require_good, running_browser
 
 from discreet.privacy import entropy
 
@@ -54,3 +54,9 @@ def browser() -> Iterator[Browser]:
     """Chromium, started once; tests that use it are skipped where there is none (``tests/browser.py``)."""
     with running_browser() as started:
         yield started
+
+
+@pytest.fixture
+def check_page(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
+    """Checks a page in the browser. To be called last: where there is no browser, it skips the test."""
+    return lambda page: require_good(request.getfixturevalue("browser"), page)

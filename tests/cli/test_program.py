@@ -270,7 +270,7 @@ def test_every_world_can_be_generated_and_described(run, world: str) -> None:
     assert run("data", "describe", "w").returncode == 0
 
 
-def test_demo_tells_the_whole_story(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_tells_the_whole_story(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check_page) -> None:
     demo, stories = sys.modules["discreet.cli.demo"], []
     compute = demo.told
     # What the second demo would show is what the first has computed.
@@ -279,7 +279,7 @@ def test_demo_tells_the_whole_story(run, tmp_path: Path, monkeypatch: pytest.Mon
     )
     done = run("demo", "--out", "demo")
     assert done.returncode == 0, done.stderr
-    for words in ("proved by", "REFUTED", "consistent with", "recall@20", "requested ε = 9", "spent", "report.html"):
+    for words in ("proved by", "REFUTED", "consistent with", "recall@20", "requested ε = 9", "Left: ε", "report.html"):
         assert words in done.stdout
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "<svg" in page
@@ -291,6 +291,8 @@ def test_demo_tells_the_whole_story(run, tmp_path: Path, monkeypatch: pytest.Mon
     refused = run("demo", "--out", "mine")
     assert refused.returncode == 1
     assert "not made by a demo" in refused.stderr
+    assert page.count("<pre") == 1, "the program to copy; what is printed stands in tables"
+    check_page(tmp_path / "demo" / "report.html")
 
 
 def test_no_color_and_pipes(process, films: Path) -> None:

@@ -16,7 +16,7 @@ from discreet.errors import ReleaseError, UsageError
 FEW = ("--option", "least_ratings=5", "--option", "minimum_overlap=2", "--length", "5", "--epsilons", "0.5,5,50,500")
 
 
-def test_the_curve_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None:
+def test_the_curve_is_printed_and_kept(run, films: Path, tmp_path: Path, check_page) -> None:
     weights = ("--value-of-utility", "1", "--cost-of-risk", "3")
     asked = ("--risk-below", "5%", "--at-epsilon", "1", "--out", "kept")
     done = run("risk", "films.parquet", "--model", "slope-one", *weights, *asked, *FEW)
@@ -39,9 +39,11 @@ def test_the_curve_is_printed_and_kept(run, films: Path, tmp_path: Path) -> None
     assert (
         len((tmp_path / "kept" / "risk.csv").read_text().splitlines()) == 1 + 2 * 5
     )  # four, and the one that was asked for
+    assert page.index("Recommended: ε = ") < page.index("<svg") < page.index("Every ε that was tried")
     refused = run("risk", "films.parquet", *asked, *FEW)
     assert refused.returncode == 1
     assert "--overwrite" in refused.stderr
+    check_page(tmp_path / "kept" / "risk.html")
 
 
 def test_a_proved_model_has_a_limit(run, films: Path) -> None:

@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "attacks": STUDY | {"evaluation"},
     "studies": STUDY | {"evaluation", "attacks", "series"},
     "testing": METHOD,
+    "board": STUDY,
 }
 """Package: the packages that it may import, in functions, for type checkers and by the name of a module, too.
 

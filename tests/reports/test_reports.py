@@ -90,7 +90,7 @@ def test_a_page_marks_what_is_bad() -> None:
     page.table(["a", "n"], [("x", 1), ("y", 2)], numbers=["n"], bad=[False, True])
     page.pictures([('<svg id="a"/>', "one"), ('<svg id="a"/>', "two")])
     text = page.html()
-    assert '<p class="verdict bad"><strong>Refuted &lt;here&gt;</strong></p>' in text
+    assert '<div class="verdict bad"><strong>Refuted &lt;here&gt;</strong></div>' in text
     assert '<tr class="bad"><td>y</td><td class="number mark">2</td></tr>' in text
     assert 'id="part1-0-a"' in text
     assert 'id="part1-1-a"' in text

@@ -95,7 +95,7 @@ def test_a_failed_write_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
-def test_verdicts_are_counted_and_those_that_fail_are_marked(report: StudyReport) -> None:
+def test_verdicts_are_counted_and_those_that_fail_are_marked(report: StudyReport, check_page) -> None:
     assert report.verdicts is None
     assert report.summary == "No claims were published for this experiment."
     judged = pl.DataFrame({"claim": ["a", "a", "b"], "verdict": ["holds", "does not hold", "not judged here"]})
@@ -105,6 +105,7 @@ def test_verdicts_are_counted_and_those_that_fail_are_marked(report: StudyReport
     page = told.html()
     assert page.count('<tr class="bad">') == 1
     assert page.index("1 hold, 1 do not hold") < page.index("<svg") < page.index("Verdicts") < page.index("MAE, all k")
+    check_page(page)
 
 
 def test_names_that_would_hide_each_other_are_refused(report: StudyReport) -> None:

@@ -21,6 +21,7 @@ from discreet.cli.demo import demo
 from discreet.cli.doctor import doctor
 from discreet.cli.fit import fit, recommend, similar
 from discreet.cli.query import query
+from discreet.cli.report import report
 from discreet.cli.risk import risk
 from discreet.cli.serve import serve
 from discreet.cli.spending import what_stays_charged
@@ -30,7 +31,23 @@ from discreet.errors import DiscreetError, DiscreetWarning, OverLimitError, Usag
 
 __all__ = ["COMMANDS", "GROUPS", "app", "main"]
 
-COMMANDS = (demo, fit, recommend, similar, attack, audit, risk, study, count, top, context, query, serve, doctor)
+COMMANDS = (
+    demo,
+    fit,
+    recommend,
+    similar,
+    attack,
+    audit,
+    risk,
+    study,
+    count,
+    top,
+    context,
+    query,
+    report,
+    serve,
+    doctor,
+)
 GROUPS = {"series": series.app, "tags": tags.app, "data": data.app, "ledger": ledger.app, "release": release.app}
 
 app = group(

@@ -17,6 +17,7 @@ from discreet.privacy.numbers import as_fraction
 if TYPE_CHECKING:
     from discreet.attacks import AuditReport
     from discreet.attacks.games.game import Dataset
+    from discreet.privacy import Ledger
 
 __all__ = ["audit"]
 
@@ -64,6 +65,16 @@ def audit(
     seed: Annotated[int, typer.Option("--seed", help="Draws targets and canaries, never noise.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write a page, audit.html.")] = None,
     overwrite: Overwrite = False,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", metavar="FILE|URL", help="Record verdict, date and hash in this ledger."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population", metavar="NAME", help="Whose audit it is, where the ledger does not know the data."
+        ),
+    ] = None,
     domains: Annotated[
         Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of a bare table, JSON.")
     ] = None,
@@ -79,6 +90,7 @@ def audit(
 
         discreet data generate films --seed 7 --out films.parquet
         discreet audit films.parquet --model ppns --epsilon 1 --out audit.html
+        discreet audit films.parquet --model private-recommender --epsilon 1 --out audit.html --ledger budget.db
         discreet audit films.parquet --model lenskit:ItemKNN --option max_nbrs=20
         discreet audit films.parquet --model my_models.py:NoisyCounts --option k=20 --claim 1,1e-6 --seconds 60
         discreet audit films.parquet --model package.module:Class --claim 1 --unit record
@@ -101,6 +113,7 @@ def audit(
     settings = settings_of(option, epsilon=epsilon, delta=delta)
     prototype, claimed = _prototype(model, settings, given=option or [], train=train_url)
     records = _records(data, model, reading, domains)
+    kept_in = _ledger(ledger, population, records)
     with progressing(f"auditing {model}") as progress:
         report = run(
             prototype,
@@ -119,12 +132,28 @@ def audit(
         )
     if out is not None:
         note(f"written to {report.save(out, overwrite=overwrite)}; it is for the owner of the records")
+    if kept_in is not None:
+        kept = report.keep(kept_in, population or records, page=out)
+        note(f"kept in {ledger} as audit {kept.id}, SHA-256 of the page {kept.digest}")
     if as_json:
         answer_json(report.to_json())
     else:
         _say(report)
     if report.refuted or report.interrupted:
         raise typer.Exit(1)
+
+
+def _ledger(place: str | None, population: str | None, records: Dataset) -> Ledger | None:
+    """The ledger that will keep the audit; whether it knows the people is asked before anything is played."""
+    from discreet.privacy import Ledger
+
+    if place is None:
+        if population is not None:
+            raise UsageError("--population goes with --ledger.")
+        return None
+    opened = Ledger(place)
+    opened.account(population or records)
+    return opened
 
 
 def _prototype(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +17,10 @@ from discreet.cli.demo_story import CAP, EPSILON, KNOWN, PERSON, Story, told
 from discreet.common.renaming import fresh_name, rename_new
 from discreet.common.replacing import Kind, place_for, strangers
 from discreet.privacy.folders import MODEL, RELEASE
-from discreet.reports import Page
+from discreet.reports import BROAD, COLORS, NARROW, Page, Tile
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from discreet.reports import Page
 
 __all__ = ["demo"]
 
@@ -40,8 +39,6 @@ def demo(
 
         discreet demo --out demo
     """
-    from discreet.reports import Page
-
     with _prepared(out):
         with progressing("the demo") as progress:
             story = told(out, progress)
@@ -128,6 +125,15 @@ print(release.guarantee)"""
 
 def add_report(page: Page, story: Story) -> None:
     """Add everything to a page."""
+    from discreet.board.words import shown
+
+    refuted = ", ".join(audit.model for audit in story.audits if audit.refuted) or "nothing"
+    spent, limit = (shown("ε", amount.epsilon) for amount in (story.statement.spent, story.statement.account.limit))
+    page.verdict(
+        f"Recommendations, counts and a top 10 for {spent} of at most {limit} per person.",
+        tone="good",
+        more=f"{story.found} of the 10 most popular films were found. The audit refuted {refuted}.",
+    )
     _recommendations(page, story)
     _counts(page, story)
     _attacks(page, story)
@@ -146,25 +152,28 @@ def _recommendations(page: Page, story: Story) -> None:
     assert story.model.guarantee is not None
     page.labelled(story.model.guarantee.describe())
     page.text("Its accuracy on people who were not in the training data, beside the best model without privacy:")
-    page.code(str(story.accuracy))
+    columns = story.accuracy.headings()
+    page.table(columns, story.accuracy.cells(), numbers=columns[1:])
+    page.text(" ".join([f"{story.accuracy.heading}.", *story.accuracy.remarks]))
 
 
 def _counts(page: Page, story: Story) -> None:
     noise = story.counts.parameters["noise_95"]
     page.heading("Counts of every film")
-    page.text(
-        f"Each person's total weight is at most {CAP} ratings, and every count has noise of about ±{noise:,.0f} "
-        f"(ε = {EPSILON}). The people are invented, so the true counts can be shown for comparison."
-    )
-    rows = story.compared.head(5).select("rank", "title", "count", "true").rows()
-    shown = [(rank, title, f"{count:,.1f}", true) for rank, title, count, true in rows]
-    page.table(["rank", "film", "released", "true"], shown, numbers=["rank", "released", "true"])
     page.chart(
         _counts_chart(story.compared, noise),
         f"Released counts of the 60 most popular films (dots, ±{noise:,.0f}) beside the true counts (solid) and the "
         f"true counts with each person's total weight clipped to {CAP} (dashed). Noise is the distance to the dashed "
         "line.",
+        narrow=_counts_chart(story.compared, noise, narrow=True),
     )
+    page.text(
+        f"Each person's total weight is at most {CAP} ratings, and every count has noise of about ±{noise:,.0f} "
+        f"(ε = {EPSILON}). The people are invented, so the true counts can be shown for comparison."
+    )
+    rows = story.compared.head(5).select("rank", "title", "count", "true").rows()
+    shown = [(rank, title, f"{count:,.1f}", f"{true:,}") for rank, title, count, true in rows]
+    page.table(["rank", "film", "released", "true"], shown, numbers=["rank", "released", "true"])
     page.labelled(story.counts.describe())
     page.heading("The ten most popular films")
     page.text(f"Chosen directly, without counts. {story.found} of these 10 are among the ten most popular in truth.")
@@ -192,6 +201,11 @@ def _attacks(page: Page, story: Story) -> None:
 
 def _risk(page: Page, story: Story) -> None:
     page.heading("How to choose epsilon")
+    page.chart(
+        _risk_chart(story),
+        "Risk against utility; every point is one epsilon.",
+        narrow=_risk_chart(story, narrow=True),
+    )
     best = story.risk.curve.operating_point(value_of_utility=1, cost_of_risk=3)
     page.text(
         "Noise on the answers of Slope One, as published: what is left of the lists, and how often somebody who knows "
@@ -199,19 +213,24 @@ def _risk(page: Page, story: Story) -> None:
         "choice. If risk costs three times what utility is worth, the strongest attacker leaves "
         f"ε = {best.epsilon:.3g} as the best choice. discreet risk draws the curve for your data and models."
     )
-    page.chart(_risk_chart(story), "Risk against utility; every point is one epsilon.")
 
 
 def _costs(page: Page, story: Story) -> None:
+    from discreet.board.page import add_balance, add_releases
+    from discreet.board.report import PopulationReport
+
     page.heading("What it cost")
-    page.text("The ledger is charged before noise is drawn. A request that did not fit was refused, at no cost:")
+    page.text("The ledger is charged before noise is drawn.")
+    spent = PopulationReport.of(story.statement, (), datetime.now(UTC))
+    add_balance(page, spent)
+    add_releases(page, spent)
+    page.text("A request that did not fit was refused, at no cost:")
     page.quote(story.refusal)
-    page.code(str(story.statement))
     page.heading("The same in Python")
     page.code(CODE)
 
 
-def _risk_chart(story: Story) -> Any:
+def _risk_chart(story: Story, *, narrow: bool = False) -> Any:
     import altair as alt
 
     points = [
@@ -219,16 +238,18 @@ def _risk_chart(story: Story) -> Any:
         for curve in story.risk.curves
         for point in curve.points
     ]
+    legend = alt.Legend(orient="bottom", columns=1 if narrow else 2, labelLimit=300)
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X("utility:Q", title="utility: share of the list that noise leaves"),
-        y=alt.Y("risk:Q", title="risk: how often the rating is found"),
-        color=alt.Color("attacker:N", title=None, legend=alt.Legend(orient="bottom")),
+        x=alt.X("utility:Q", title="utility: share of the list that noise leaves", axis=alt.Axis(format="%")),
+        y=alt.Y("risk:Q", title="risk: rating is found", axis=alt.Axis(format="%")),
+        color=alt.Color("attacker:N", title=None, legend=legend),
+        shape=alt.Shape("attacker:N", title=None, legend=legend),
         order="epsilon:Q",
     )
-    return (base.mark_line() + base.mark_circle(size=40)).properties(width=760, height=300)
+    return _sized(base.mark_line() + base.mark_point(size=44, filled=True, opacity=1), narrow)
 
 
-def _counts_chart(compared: pl.DataFrame, noise: float) -> Any:
+def _counts_chart(compared: pl.DataFrame, noise: float, *, narrow: bool = False) -> Any:
     import altair as alt
     import polars as pl
 
@@ -237,11 +258,18 @@ def _counts_chart(compared: pl.DataFrame, noise: float) -> Any:
     base = alt.Chart(alt.Data(values=shown.select("place", "count", "true", "clipped", "low", "high").to_dicts()))
     x = alt.X("place:Q", title="films, most popular first")
     y = alt.Y("low:Q", title="ratings")
-    band = base.mark_rule(color="#2f6f6a", opacity=0.25, strokeWidth=3).encode(x=x, y=y, y2="high:Q")
-    dots = base.mark_circle(color="#2f6f6a", size=36).encode(x=x, y="count:Q")
-    truth = base.mark_line(color="#c8553d", strokeWidth=2).encode(x=x, y="true:Q")
-    clipped = base.mark_line(color="#c8553d", strokeWidth=1.5, strokeDash=[5, 4]).encode(x=x, y="clipped:Q")
-    return (band + truth + clipped + dots).properties(width=760, height=300).configure_view(strokeWidth=0)
+    band = base.mark_rule(color=COLORS[0], opacity=0.25, strokeWidth=3).encode(x=x, y=y, y2="high:Q")
+    dots = base.mark_circle(color=COLORS[0], size=36).encode(x=x, y="count:Q")
+    truth = base.mark_line(color=COLORS[1], strokeWidth=2).encode(x=x, y="true:Q")
+    clipped = base.mark_line(color=COLORS[1], strokeWidth=1.5, strokeDash=[5, 4]).encode(x=x, y="clipped:Q")
+    return _sized(band + truth + clipped + dots, narrow)
+
+
+def _sized(chart: Any, narrow: bool) -> Any:
+    import altair as alt
+
+    fit = alt.AutoSizeParams(type="fit", contains="padding")
+    return chart.properties(width=NARROW if narrow else BROAD, height=280 if narrow else 320, autosize=fit)
 
 
 WIDTH = 100
@@ -254,6 +282,25 @@ class PrintedPage(Page):
         answer_text(f"\n{text}\n{'─' * len(text)}")
         super().heading(text)
 
+    def subheading(self, text: str) -> None:
+        answer_text(f"\n{text}\n")
+        super().subheading(text)
+
+    def verdict(self, text: str, **settings: Any) -> None:
+        answer_text(f"{textwrap.fill(text, WIDTH)}\n")
+        super().verdict(text, **settings)
+
+    def tiles(self, tiles: Iterable[Tile]) -> None:
+        shown = list(tiles)
+        for one in shown:
+            answer_text(f"{one.label}: {one.figure}" + (f" ({one.remark})" if one.remark else ""))
+        super().tiles(shown)
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        shown = list(facts)
+        answer_text("\n".join(f"{label + ':':<12} {text}" for label, text in shown) + "\n")
+        super().facts(shown)
+
     def text(self, text: str) -> None:
         answer_text(textwrap.fill(text, WIDTH) + "\n")
         super().text(text)
@@ -261,10 +308,6 @@ class PrintedPage(Page):
     def quote(self, text: str) -> None:
         answer_text(f"{text}\n")
         super().quote(text)
-
-    def labelled(self, text: str) -> None:
-        answer_text(f"{text}\n")
-        super().labelled(text)
 
     def code(self, text: str) -> None:
         answer_text(f"{text}\n")

@@ -18,8 +18,8 @@ __all__ = ["Page", "Tile", "Tone"]
 
 Tone = Literal["", "good", "warn", "bad"]
 
-LONG = 48
-"""Characters from which the cells of a column are text to read, and get room for it."""
+WORDS, LONG = 24, 48
+"""Characters from which the cells of a column are text to read, and get some room for it, or more."""
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2}|\d{1,2} [A-Z][a-z]{2} \d{4})([ T].{0,12})?")
 
@@ -72,7 +72,7 @@ class Page:
         """A paragraph."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
-    def verdict(self, text: str, *, bad: bool = False, tone: Tone = "", more: str = "") -> None:
+    def verdict(self, text: str, *, bad: bool = False, tone: Tone = "", more: str | Sequence[str] = "") -> None:
         """The result in one line, in a box; the first of a page stands above everything else.
 
         Parameters
@@ -80,11 +80,14 @@ class Page:
         bad, tone
             Whether it is bad news; or how it is marked, as "good", "warn" or "bad".
         more
-            What else belongs to it, in smaller type.
+            What else belongs to it, in smaller type: a text, or several, which become a list.
         """
         mark = tone or ("bad" if bad else "")
-        rest = f'<span class="more">{escape(more)}</span>' if more else ""
-        box = f'<p class="{f"verdict {mark}".strip()}"><strong>{escape(text)}</strong>{rest}</p>'
+        texts = [more] if isinstance(more, str) else list(more)
+        rest = f"<p>{escape(texts[0])}</p>" if len(texts) == 1 and texts[0] else ""
+        if len(texts) > 1:
+            rest = f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
+        box = f'<div class="{f"verdict {mark}".strip()}"><strong>{escape(text)}</strong>{rest}</div>'
         if self._opening or self._parts:
             self._parts.append(box)
         else:
@@ -237,7 +240,8 @@ def _kind(name: str, cells: Sequence[str], is_number: bool) -> str:
     filled = [cell for cell in cells if cell]
     if filled and all(_DATE.fullmatch(cell) for cell in filled):
         return "date"
-    return "long" if max(map(len, [name, *cells])) >= LONG else ""
+    most = max(map(len, [name, *cells]))
+    return "long" if most >= LONG else "words" if most >= WORDS else ""
 
 
 def _figure(picture: str, narrow: str, caption: str, label: str, part: str) -> str:

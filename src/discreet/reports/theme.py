@@ -94,7 +94,8 @@ p {{ margin: .7rem 0; max-width: 46rem; }} a {{ color: var(--accent); }}
 .verdict {{ margin: 0 0 1rem; padding: .9rem 1.1rem; max-width: none; background: var(--card); border-radius: 8px;
             border: 1px solid var(--line); border-left: 6px solid var(--accent); font-size: 1.15rem; line-height: 1.4;
             font-weight: 600; }}
-.verdict .more {{ display: block; margin-top: .35rem; color: var(--soft); font-size: .95rem; font-weight: 400; }}
+.verdict p, .verdict ul {{ margin: .35rem 0 0; color: var(--soft); font-size: .95rem; font-weight: 400; }}
+.verdict ul {{ padding-left: 1.2rem; }} .verdict li {{ margin: .15rem 0; }}
 .verdict.good {{ border-left-color: var(--good); }} .verdict.warn {{ border-left-color: var(--warn); }}
 .verdict.bad {{ border-left-color: var(--bad); }} .verdict.bad > strong {{ color: var(--bad); }}
 .tiles {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 1.1rem 0; }}
@@ -124,8 +125,10 @@ th, td {{ text-align: left; padding: .45rem .8rem; border-bottom: 1px solid var(
 tbody tr:last-child > * {{ border-bottom: 0; }}
 thead th {{ color: var(--soft); font-weight: 600; font-size: .86rem; vertical-align: bottom; }}
 tbody th {{ font-weight: 600; }}
-th.number, td.number {{ text-align: right; white-space: nowrap; }} .date {{ white-space: nowrap; }}
-td:not(.number, .date), tbody th {{ min-width: 5.5rem; }} td.long {{ min-width: 15rem; }}
+th.number, td.number {{ text-align: right; }} td.number, td.date {{ white-space: nowrap; }}
+th.number:first-child {{ width: 1%; }}
+td:not(.number, .date), tbody th {{ min-width: 5.5rem; }} td.words {{ min-width: 9rem; }}
+td.long {{ min-width: 15rem; }}
 tr.detailed > * {{ border-bottom: 0; padding-bottom: .1rem; }}
 tr.detail td {{ color: var(--soft); font-size: .9rem; padding-top: 0; padding-bottom: .6rem; }}
 tr.group th {{ background: var(--paper); }}
@@ -148,10 +151,11 @@ dl.facts {{ grid-template-columns: 1fr; gap: 0; }} dl.facts dd {{ margin-bottom:
 }}
 @media print {{
 @page {{ margin: 16mm 14mm; }}
-body {{ background: #fff; font-size: 10.5pt; line-height: 1.45; }} main {{ max-width: none; padding: 0; }}
+html {{ font-size: 9.5pt; }} body {{ background: #fff; font-size: 1rem; line-height: 1.45; }} main {{ max-width: none; padding: 0; }}
 h2, h3, thead {{ break-after: avoid; }} figure, tr, .tiles div, dl.facts, .verdict {{ break-inside: avoid; }}
-.wide {{ overflow: visible; background: none; border: 0; }} table {{ font-size: 8.5pt; }}
-th, td {{ padding: .3rem .4rem; }} td.long, td, tbody th {{ min-width: 0 !important; }}
+.wide {{ overflow: visible; background: none; border: 0; }} table {{ font-size: .88rem; }}
+thead th, tr.detail td {{ font-size: .82rem; }}
+th, td {{ padding: .3rem .4rem; }} td, tbody th {{ min-width: 0 !important; }}
 pre {{ white-space: pre-wrap; }} .broad {{ display: block; }} .narrow {{ display: none; }}
 tr.group th {{ background: var(--paper); }}
 tr.detail td > div, tr.group th > div {{ position: static; max-width: none; }}

@@ -39,14 +39,19 @@ def test_json_holds_everything(refuted) -> None:
     assert plain["guarantee"]["sentence"].startswith("PROVED: ")
 
 
-def test_the_page_is_one_file_with_curves_and_areas(refuted, tmp_path) -> None:
-    page = refuted.save(tmp_path / "audit.html").read_text()
+def test_the_page_is_one_file_with_curves_and_areas(refuted, tmp_path, check_page) -> None:
+    path = refuted.save(tmp_path / "audit.html")
+    page = path.read_text()
     assert "<h1>Audit of noisy-users</h1>" in page
     assert "verdict bad" in page
     assert "<polygon" in page
     assert "<polyline" in page
     for outside in ("<script", "http://", "https://", "src="):
         assert outside not in page
+    assert page.index("Refuted: ε = 1 is claimed") < page.index("<svg") < page.index("What was tried")
+    row = page.index("canary</td>")
+    assert row < page.index(refuted["canary"].how) < page.index("</table>"), "how it was played is below the row"
+    check_page(path)
 
 
 def test_curves_are_drawn_for_every_kind_of_claim(films, fixed_bits) -> None:
@@ -120,8 +125,8 @@ def test_attacks_that_were_not_played_are_printed_with_the_reason(films, noisy_u
 def test_the_page_says_what_was_not_seen(from_outside) -> None:
     page = from_outside.html()
     assert "as far as recommendations show" in page
-    assert "<td>white box</td><td>give the model a `release_`</td>" in page
-    assert "<td>canary</td><td>the model has no `release_`</td>" in page
+    assert '<td>white box</td><td class="words">give the model a `release_`</td>' in page
+    assert '<td>canary</td><td class="words">the model has no `release_`</td>' in page
 
 
 def test_a_release_that_was_seen_is_not_said_to_be_missing(films, noisy_users) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 from discreet.attacks.engine.verdicts import Score, line, weight
 from discreet.attacks.games.game import VIEWS, View
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.ledger import Dataset, Ledger
+from discreet.privacy.ledger.audits import KeptAudit
 from discreet.reports import save_page, text_table
 
 __all__ = ["AuditReport"]
@@ -177,6 +180,33 @@ class AuditReport:
         from discreet.attacks.engine.page import page_of
 
         return page_of(self).html()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the page: ``sha256sum audit.html`` shows the same."""
+        return hashlib.sha256(self.html().encode()).hexdigest()
+
+    def keep(self, ledger: Ledger, data: Dataset | str, *, page: str | Path | None = None) -> KeptAudit:
+        """Record verdict, time and the hash of the page in a ledger; nothing is charged.
+
+        Parameters
+        ----------
+        data
+            The records that were played with, or the name of their population.
+        page
+            Where the page was saved.
+        """
+        claim = self.worst.claim
+        return ledger.keep_audit(
+            data,
+            model=self.model,
+            outcome=self.worst.verdict,
+            verdict=self.verdict,
+            digest=self.digest,
+            claim=None if claim is None else str(claim),
+            settings=self.settings,
+            saved_in=None if page is None else str(Path(page).resolve()),
+        )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the page to a file; a page of discreet that is there is replaced if ``overwrite``."""

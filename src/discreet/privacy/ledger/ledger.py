@@ -303,13 +303,19 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
                 raise refused(balance, price, balances, tables.entries_of(connection, account, balance.period))
         return balances
 
-    def statement(self, data: Dataset | str) -> Statement:
-        """Everything that was spent, what is left, and what it comes to in each view."""
+    def statement(self, data: Dataset | str, *, now: datetime | None = None) -> Statement:
+        """Everything that was spent, what is left, and what it comes to in each view.
+
+        Parameters
+        ----------
+        now
+            In an account per period: the moment whose period is the present one.
+        """
         self._require_ledger(data)
         with self._store.read() as connection:
             account = self._require(connection, data)
             entries = tables.entries(connection, account.id)
-        return Statement.of(account, entries, self._clock())
+        return Statement.of(account, entries, now or self._clock())
 
     def account_of_release(self, release_id: str) -> Account | None:
         """The account that a release was charged to, or None if this ledger does not know it."""

@@ -21,7 +21,7 @@ from discreet.privacy.numbers import stated
 if TYPE_CHECKING:
     from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = ["Entry", "Spend", "Statement"]
+__all__ = ["Entry", "Spend", "Statement", "balance_of"]
 
 
 class Spend:
@@ -250,12 +250,12 @@ class Statement:
         counted = tuple(entry for entry in every if entry.counted)
         period = account.period_of(now or datetime.now(UTC))
         lifetime, periods = None, ()
-        balance = _balance(account, counted)
+        balance = balance_of(account, counted)
         if period is not None:
             known = sorted({period, *(one for entry in counted for one in entry.periods)})
-            periods = tuple(_balance(account, counted, one) for one in known)
+            periods = tuple(balance_of(account, counted, one) for one in known)
             balance = next(one for one in periods if one.period == period)
-            lifetime = _balance(account, counted, lifetime=True)
+            lifetime = balance_of(account, counted, lifetime=True)
         every_loss = (lifetime or balance).losses
         return cls(
             account=account,
@@ -286,7 +286,7 @@ class Statement:
     def warnings(self) -> list[str]:
         """Limits of which three quarters or more are charged."""
         if self.lifetime is None:
-            return warnings_of(None, [_balance(self.account, self.entries)])
+            return warnings_of(None, [balance_of(self.account, self.entries)])
         return warnings_of(None, [*(one for one in self.periods if one.period == self.period), self.lifetime])
 
     def __str__(self) -> str:
@@ -365,7 +365,7 @@ ADDS = (
 """Why the epsilons of a statement do not add up."""
 
 
-def _balance(
+def balance_of(
     account: Account, entries: Iterable[Entry], period: Period | None = None, *, lifetime: bool = False
 ) -> Balance:
     """The balance over entries that count: of one period, of whole histories, or of all of them."""
