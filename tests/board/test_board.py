@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,7 @@ def test_series_are_paid_in_advance_and_their_missed_nights_are_named(shop) -> N
     shop.series("readers", 30, [0, 1, 2, 4, 5, 6, 7, 8, 9, 10], missed=(4, 5))
     (series,) = of(shop, "readers").series
     assert (series.steps, len(series.taken), series.missed, series.overdue) == (30, 10, (4, 5), 0)
-    assert of(shop, "readers").forecast.why_not == "nothing was charged in the last 90 days"
+    assert str(of(shop, "readers").forecast) == "No forecast: nothing was charged in the last 90 days."
     shop.now += timedelta(days=4)
     one = of(shop, "readers")
     assert one.series[0].overdue == 3, "a night may be late by half a day"
@@ -132,7 +133,12 @@ def test_a_complete_series_is_not_overdue(shop) -> None:
 def test_audits_that_were_kept_are_shown(shop) -> None:
     shop.ledger.open(population="customers", epsilon=2)
     shop.charge(mechanism="top-items")
-    facts = {"model": "item-counts", "verdict": "consistent with ε = 1", "digest": "9f" * 32, "claim": "ε = 1"}
+    facts: dict[str, Any] = {
+        "model": "item-counts",
+        "verdict": "consistent with ε = 1",
+        "digest": "9f" * 32,
+        "claim": "ε = 1",
+    }
     shop.ledger.keep_audit("customers", outcome="consistent", **facts)
     assert of(shop).tone == "good"
     shop.ledger.keep_audit("customers", outcome="refuted", saved_in="/kept/audit.html", **facts)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from discreet.errors import BudgetError, DiscreetWarning, LedgerError, UsageError
 from discreet.privacy.ledger import Ledger, restore_ledger
 
-FACTS = {"model": "item-counts", "verdict": "consistent with ε = 1", "digest": "9f" * 32, "claim": "ε = 1"}
+FACTS: dict[str, Any] = {
+    "model": "item-counts",
+    "verdict": "consistent with ε = 1",
+    "digest": "9f" * 32,
+    "claim": "ε = 1",
+}
 
 
 def opened(place: str | Path) -> Ledger:

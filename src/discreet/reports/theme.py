@@ -151,7 +151,8 @@ dl.facts {{ grid-template-columns: 1fr; gap: 0; }} dl.facts dd {{ margin-bottom:
 }}
 @media print {{
 @page {{ margin: 16mm 14mm; }}
-html {{ font-size: 9.5pt; }} body {{ background: #fff; font-size: 1rem; line-height: 1.45; }} main {{ max-width: none; padding: 0; }}
+html {{ font-size: 9.5pt; }} body {{ background: #fff; font-size: 1rem; line-height: 1.45; }}
+main {{ max-width: none; padding: 0; }}
 h2, h3, thead {{ break-after: avoid; }} figure, tr, .tiles div, dl.facts, .verdict {{ break-inside: avoid; }}
 .wide {{ overflow: visible; background: none; border: 0; }} table {{ font-size: .88rem; }}
 thead th, tr.detail td {{ font-size: .82rem; }}
