@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.engine import Row
+from sqlalchemy.engine import Connection, Row
 
 from discreet.data import Interactions, Table, TagAssignments, read
 from discreet.data.domains import CategoricalDomain
@@ -100,8 +100,22 @@ class Datasets:
     def drop(self, tenant: str, dataset: str) -> None:
         """Forget a dataset, and delete what was uploaded for it. A file that was registered by its path stays."""
         with self.store.write("datasets") as connection:
-            connection.execute(sql.delete(DATASETS).where(DATASETS.c.id == dataset, DATASETS.c.tenant == tenant))
-        shutil.rmtree(self.store.folder(tenant, "data", dataset), ignore_errors=True)
+            files = self.forget(connection, tenant, dataset)
+        self.delete(files)
+
+    def forget(self, connection: Connection, tenant: str, dataset: str) -> list[Path]:
+        """Take a dataset out of the list; the folders that are to be deleted when that is written."""
+        same = (DATASETS.c.id == dataset, DATASETS.c.tenant == tenant)
+        row = connection.execute(sql.select(DATASETS).where(*same)).first()
+        connection.execute(sql.delete(DATASETS).where(*same))
+        uploads, folders = self.store.folder(tenant, "data"), [self.store.folder(tenant, "data", dataset)]
+        if row is not None and Path(row.file).parent.parent == uploads:
+            folders.append(Path(row.file).parent)
+        return folders
+
+    def delete(self, folders: Iterable[Path]) -> None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def remove(self, caller: Caller, dataset: str) -> None:
         """Delete a dataset; releases that were made from it stay."""

@@ -10,12 +10,14 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Row
 
+from discreet.privacy.ledger import Entry
 from discreet.service.access import Caller
+from discreet.service.datasets import Datasets
 from discreet.service.problems import Problem, not_found
 from discreet.service.schema import JOBS
 from discreet.service.store import Store, fresh_id, now
 
-__all__ = ["ENDED", "Jobs", "job_for"]
+__all__ = ["DIED", "ENDED", "MOST_ATTEMPTS", "Jobs", "job_for", "queue_of"]
 
 ENDED = ("done", "failed", "cancelled")
 MOST_ATTEMPTS = 3
@@ -23,6 +25,10 @@ MOST_ATTEMPTS = 3
 
 DIED = "died-drawing"
 """The code of a job whose process died after noise may have been drawn: it may be tried again, and is charged again."""
+
+RETRIES = ("free", "charged", "no")
+"""What the same request under the same key does after a failure (``retry`` of a problem): the job is tried again at no
+further cost, tried again and charged again, or returned as it is."""
 
 
 class Jobs:
@@ -53,12 +59,13 @@ class Jobs:
         ----------
         idempotency
             The key of the request. A second request under it returns the first job; another body is refused. A job that
-            died while drawing is tried again, which is charged again.
+            failed before noise was drawn is tried again under it, at no further cost; one that died while drawing is
+            tried again and charged again.
         reserve
             Refuses what does not fit in an allowance, within the transaction.
         """
         hashed = hashlib.sha256(json.dumps([kind, request], sort_keys=True, default=str).encode()).hexdigest()
-        with self.store.write(f"population {caller.tenant} {population}") as connection:
+        with self.store.write(queue_of(caller.tenant)) as connection:
             if idempotency is not None:
                 earlier = connection.execute(
                     sql.select(JOBS).where(
@@ -106,14 +113,19 @@ class Jobs:
                 f"Another request was made under this Idempotency-Key: {earlier.id}.",
                 remedy="Send another key, or repeat that request.",
             )
-        if earlier.state == "failed" and (earlier.problem or {}).get("code") == DIED:
-            reserve(connection)
-            connection.execute(
-                sql.update(JOBS)
-                .where(JOBS.c.id == earlier.id)
-                .values(state="queued", phase="waiting", attempts=0, charges=earlier.charges + 1, finished=None)
-            )
-            self.store.log(connection, earlier.tenant, earlier.who, "try again", earlier.id, "charged again")
+        retry = (earlier.problem or {}).get("retry", "no")
+        if earlier.state == "failed" and retry != "no":
+            # The charges that are reserved are those in the ledger (``fail`` saw to that). One that can still be used
+            # is enough; otherwise one more is reserved.
+            usable = retry == "free" and earlier.entry is not None
+            more = int(earlier.spends and not usable)
+            if more:
+                reserve(connection)
+            values = {"state": "queued", "phase": "waiting", "attempts": 0, "charges": earlier.charges + more}
+            values |= {"cancel": False, "problem": None, "started": None, "finished": None}
+            connection.execute(sql.update(JOBS).where(JOBS.c.id == earlier.id).values(**values))
+            outcome = "charged again" if retry == "charged" else ""
+            self.store.log(connection, earlier.tenant, earlier.who, "try again", earlier.id, outcome)
         return self._row(connection, earlier.id)
 
     def _require_room(self, connection: Connection, caller: Caller) -> None:
@@ -154,24 +166,21 @@ class Jobs:
     def cancel(self, caller: Caller, job: str) -> Row[Any]:
         """Cancel a job that waits; ask one that runs to stop before it is charged."""
         caller.require("cancel jobs")
-        self.get(caller, job)
-        with self.store.write(f"job {job}") as connection:
-            row = self._row(connection, job)
-            if row.state in ENDED:
-                return row
-            if row.state == "queued":
-                self.end(connection, job, "cancelled")
-                if not row.attempts:  # it never ran, so it was never charged
-                    connection.execute(
-                        sql.update(JOBS).where(JOBS.c.id == job).values(charges=row.charges - row.spends)
-                    )
-            else:
+        if self.get(caller, job).state not in ENDED:
+            with self.store.write(f"job {job}") as connection:
                 connection.execute(sql.update(JOBS).where(JOBS.c.id == job).values(cancel=True))
-            self.store.log(connection, caller.tenant, caller.who, "cancel", job)
-            return self._row(connection, job)
+                self.store.log(connection, caller.tenant, caller.who, "cancel", job)
+            self.cancel_waiting(job)
+        return self.get(caller, job)
+
+    def cancel_waiting(self, job: str) -> None:
+        """End a job that is to be cancelled and that no process has begun; a process that begins it ends it itself."""
+        with self.store.holding(job) as held:
+            if held and (row := self.find(job)).state == "queued" and row.cancel:
+                self.cancelled(row)
 
     def claim(self, job: str) -> Row[Any] | None:
-        """Begin a queued job; None if somebody else was faster. The caller holds its lock."""
+        """Begin a queued job; None if somebody else was faster or it has ended. The caller holds its lock."""
         with self.store.write(f"job {job}") as connection:
             row = self._row(connection, job)
             if row.state != "queued":
@@ -185,6 +194,11 @@ class Jobs:
         query = sql.select(JOBS.c.id).where(JOBS.c.state == "queued").order_by(JOBS.c.number).limit(limit)
         return [row.id for row in self.store.all(query)]
 
+    def find(self, job: str) -> Row[Any]:
+        """A job, whoever's it is."""
+        with self.store.read() as connection:
+            return self._row(connection, job)
+
     def running(self) -> list[Row[Any]]:
         return self.store.all(sql.select(JOBS).where(JOBS.c.state == "running"))
 
@@ -195,6 +209,31 @@ class Jobs:
             values = {"phase": phase, "progress": progress, "rate": rate}
             connection.execute(sql.update(JOBS).where(JOBS.c.id == job).values(**values))
             return bool(row.cancel)
+
+    # Ends. Whoever calls these holds the lock of the job.
+
+    def charged(self, row: Row[Any]) -> tuple[Entry, ...]:
+        """What the ledger was charged for a job."""
+        return self.store.ledger(row.tenant, row.who).keyed(row.id).charged() if row.spends else ()
+
+    def fail(self, row: Row[Any], problem: Mapping[str, Any], *, retry: str = "no") -> None:
+        """Note that a job failed, with the entry that stays charged, and what a repeated request does."""
+        self._end_without_result(row, "failed", {**problem, "retry": retry})
+
+    def cancelled(self, row: Row[Any]) -> None:
+        """Note that a job was cancelled."""
+        self._end_without_result(row, "cancelled", None)
+
+    def _end_without_result(self, row: Row[Any], state: str, problem: dict[str, Any] | None) -> None:
+        """What was reserved and never charged is free again; a dataset that was not attached is forgotten."""
+        entries, files = self.charged(row), []
+        with self.store.write(f"job {row.id}") as connection:
+            values = {"charges": len(entries), "entry": entries[-1].id if entries else None}
+            self.end(connection, row.id, state, problem=problem, **values)
+            self.store.log(connection, row.tenant, row.who, state, row.id, (problem or {}).get("code", ""))
+            if row.kind == "register":
+                files = Datasets(self.store).forget(connection, row.tenant, row.request["dataset"])
+        Datasets(self.store).delete(files)
 
     def end(self, connection: Connection, job: str, state: str, **values: Any) -> None:
         """Note the end of a job."""
@@ -212,6 +251,11 @@ class Jobs:
 
     def _row(self, connection: Connection, job: str) -> Row[Any]:
         return connection.execute(sql.select(JOBS).where(JOBS.c.id == job)).one()
+
+
+def queue_of(tenant: str) -> str:
+    """What submissions of one tenant wait for: queue, allowances and keys of requests are looked at together."""
+    return f"queue {tenant}"
 
 
 PHASES = {"waiting": "waiting", "reading": "working", "": ""}
@@ -240,5 +284,11 @@ def job_for(row: Row[Any], caller: Caller) -> dict[str, Any]:
         more = ("progress", "rate", "attempts", "started", "finished", "who")
         return shown | {name: getattr(row, name) for name in more}
     if row.problem is not None and row.problem.get("about") == "data":
-        shown["problem"] = {"code": "failed", "detail": "The job failed.", "remedy": "The curator can see why."}
+        entry = "" if row.entry is None else f" Entry {row.entry} of the ledger was charged, and stays charged."
+        shown["problem"] = {
+            "code": "failed",
+            "detail": f"The job failed.{entry}",
+            "remedy": "The curator can see why.",
+            "retry": row.problem.get("retry", "no"),
+        }
     return shown

@@ -6,18 +6,20 @@ import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Row
+from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.service.access import ROLES, Caller, Role
 from discreet.service.problems import Problem, not_found
 from discreet.service.remembering import Recent
-from discreet.service.schema import KEYS, SESSIONS, TENANTS, TOKENS
+from discreet.service.schema import JOBS, KEYS, SESSIONS, TENANTS, TOKENS
 from discreet.service.store import Store, fresh_id, now
 
 __all__ = ["Keys", "require_scope"]
@@ -161,6 +163,9 @@ class Keys:
         with self.store.write("keys") as connection:
             self._require(connection, caller, key)
             connection.execute(sql.update(KEYS).where(KEYS.c.id == key).values(revoked=now()))
+            # What the key asked for and was not charged yet is not done any more.
+            unended = (JOBS.c.tenant == caller.tenant, JOBS.c.key == key, JOBS.c.state.in_(("queued", "running")))
+            connection.execute(sql.update(JOBS).where(*unended).values(cancel=True))
             self._end_sessions(connection, key)
             self.store.log(connection, caller.tenant, caller.who, "revoke key", key)
         self._good.clear()
@@ -195,13 +200,19 @@ class Keys:
         matches = hmac.compare_digest(digest(hidden), NOBODY if row is None else row.hash)
         if row is None or not matches or row.revoked is not None or (row.expires is not None and row.expires < now()):
             raise unauthorized()
-        with self.store.write() as connection:
-            connection.execute(sql.update(KEYS).where(KEYS.c.id == key).values(last_used=now()))
+        self._note_use(row)
         return self._good.put(digest(given), caller_of(row))
 
     def recent(self, given: str) -> Caller | None:
         """Who a key belongs to, if it was found good within the last moment."""
         return self._good.get(digest(given))
+
+    def _note_use(self, row: Row[Any]) -> None:
+        """Note that a key was used, to the minute. A full disk is no reason to refuse a key."""
+        if row.last_used is not None and row.last_used[:16] == now()[:16]:
+            return
+        with suppress(SQLAlchemyError), self.store.write() as connection:
+            connection.execute(sql.update(KEYS).where(KEYS.c.id == row.id).values(last_used=now()))
 
     # Sessions of browsers
 

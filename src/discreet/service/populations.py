@@ -15,6 +15,7 @@ from discreet.privacy.ledger import Account, Amount, Statement
 from discreet.privacy.losses import Approximate, Loss, Pure
 from discreet.privacy.numbers import as_fraction
 from discreet.service.access import Caller
+from discreet.service.jobs import queue_of
 from discreet.service.problems import Problem, not_found
 from discreet.service.schema import JOBS, POPULATIONS
 from discreet.service.store import Store
@@ -127,7 +128,7 @@ class Populations:
     def allow(self, caller: Caller, name: str, key: str, allowance: Mapping[str, Any] | None) -> None:
         """What one analyst may spend of a population; None takes the allowance away."""
         caller.require("open populations")
-        with self.store.write(f"population {caller.tenant} {name}") as connection:
+        with self.store.write(queue_of(caller.tenant)) as connection:
             row = connection.execute(self._rows(caller).where(POPULATIONS.c.name == name)).first()
             if row is None:
                 raise not_found("population", name)
@@ -146,7 +147,7 @@ class Populations:
             self.store.log(connection, caller.tenant, caller.who, "allowance", f"{name}: {key}", outcome)
 
     def reserve(self, connection: Connection, caller: Caller, name: str, cost: Amount) -> None:
-        """Refuse what an analyst's allowance does not hold. The caller of this holds the lock of the population.
+        """Refuse what an analyst's allowance does not hold. The caller of this holds the lock of the queue.
 
         The sum is over everything that was ever reserved under the key for a job, whether or not the job was charged in
         the end: never less than what the ledger was charged.

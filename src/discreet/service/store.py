@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sql
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Row
+from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerError, MissingExtraError
 from discreet.privacy import Ledger, entropy
@@ -23,6 +26,9 @@ from discreet.service.settings import ServiceSettings
 __all__ = ["Store", "fresh_id", "now"]
 
 WAIT_SECONDS = 60
+MOST_CONNECTIONS = 40
+"""To a database, of one process: as many as requests are worked on at a time."""
+
 AnyLedger = TypeVar("AnyLedger", bound=Ledger)
 
 
@@ -43,7 +49,9 @@ class Store:
     ----------
     - ``write`` admits one writer at a time to what ``lock`` names (SQLite: to everything), and what it wrote is on the
       disk when it ends.
-    - ``holding`` is a lock of the process: it is free again as soon as the process is gone, however it went.
+    - ``holding`` is a lock of the process: it is free again as soon as the process is gone, however it went. On
+      PostgreSQL it is a lock in the shared folder and one of a connection of its own: a worker that loses its
+      connection is still known to live on its machine, and no pool keeps the lock of a job that ended.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -53,13 +61,26 @@ class Store:
         if self.is_postgres:
             url = sql.make_url(str(settings.database)).set(drivername="postgresql+psycopg")
             try:
-                self.engine = sql.create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+                self.engine = sql.create_engine(
+                    url,
+                    isolation_level="READ COMMITTED",
+                    pool_pre_ping=True,
+                    pool_timeout=WAIT_SECONDS,
+                    max_overflow=MOST_CONNECTIONS,
+                    hide_parameters=True,
+                )
             except ImportError:
                 raise MissingExtraError("psycopg", "postgres") from None
+            self._locks = sql.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", hide_parameters=True)
         else:
-            self.engine = sql.create_engine(f"sqlite:///{settings.folder / 'service.db'}")
+            self.engine = sql.create_engine(
+                f"sqlite:///{settings.folder / 'service.db'}", max_overflow=-1, hide_parameters=True
+            )
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        # SQLite admits one writer to the file; the threads of one process wait here, in order, and not in its polling.
+        self._writer = nullcontext() if self.is_postgres else threading.Lock()
+        self._ledgers: dict[tuple[str, type[Ledger]], Ledger] = {}
         self._create()
 
     def _create(self) -> None:
@@ -86,11 +107,13 @@ class Store:
     @contextmanager
     def write(self, what: str = "") -> Iterator[Connection]:
         """A transaction that changes something, with everybody else who names the same thing waiting."""
-        with self.engine.connect() as plain:
+        with self._writer, self.engine.connect() as plain:
             connection = plain.execution_options(discreet_writes=True)
             with connection.begin():
-                if self.is_postgres and what:
-                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_number(what))))
+                if self.is_postgres:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+                    if what:
+                        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_number(what))))
                 yield connection
 
     def all(self, query: Any) -> list[Row[Any]]:
@@ -112,29 +135,17 @@ class Store:
     @contextmanager
     def holding(self, job: str) -> Iterator[bool]:
         """Hold a job, as long as this process lives; False where another process holds it."""
-        if self.is_postgres:
-            with self.engine.connect() as connection:
-                got = connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one()
-                connection.commit()
-                try:
-                    yield bool(got)
-                finally:
-                    if got:
-                        connection.execute(sql.select(sql.func.pg_advisory_unlock(_number(job))))
-                        connection.commit()
-            return
         folder = self.settings.folder / "locks"
         folder.mkdir(exist_ok=True, mode=0o700)
-        handle = os.open(folder / job, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                yield False
-            else:
-                yield True
-        finally:
-            os.close(handle)
+        with _locked(folder / job) as mine:
+            if not (mine and self.is_postgres):
+                yield mine
+                return
+            with closing(self._locks.connect()) as connection:  # closing it frees the lock
+                # The server notices within a minute that the machine of a worker is gone.
+                for setting in ("tcp_keepalives_idle = 20", "tcp_keepalives_interval = 10", "tcp_keepalives_count = 3"):
+                    connection.exec_driver_sql(f"SET {setting}")
+                yield bool(connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one())
 
     # Places
 
@@ -146,14 +157,55 @@ class Store:
 
     def ledger(self, tenant: str, who: str, kind: type[AnyLedger] = Ledger) -> AnyLedger:
         """The ledger of a tenant: a file in its folder, or a schema of its own in the database."""
+        # One for each tenant and process: it is checked as a whole when it is first used, and at every use where its
+        # chain ends.
+        known = self._ledgers.get((tenant, kind))
+        if known is None:
+            known = self._ledgers[tenant, kind] = self._open(tenant, kind)
+        mine: Any = copy(known)
+        mine.who = who
+        return mine
+
+    def _open(self, tenant: str, kind: type[AnyLedger]) -> AnyLedger:
         if not self.is_postgres:
-            return kind(self.folder(tenant) / "ledger.db", who=who)
+            return kind(self.folder(tenant) / "ledger.db")
         schema = f"discreet_{tenant}"
         with self.write(f"schema {schema}") as connection:
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         url = sql.make_url(str(self.settings.database))
-        place = url.update_query_dict({"options": f"-csearch_path={schema}"})
-        return kind(place.render_as_string(hide_password=False), who=who)
+        given = url.query.get("options", "")
+        options = f"{given if isinstance(given, str) else ' '.join(given)} -csearch_path={schema}"
+        place = url.update_query_dict({"options": options.strip()})
+        return kind(place.render_as_string(hide_password=False))
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[bool]:
+    """A lock on a file that is made for it and removed with it; False where somebody else has it."""
+    while True:
+        handle = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            if not _is_named(handle, file):  # whoever had it has removed it since it was opened here
+                continue
+            try:
+                yield True
+            finally:
+                file.unlink(missing_ok=True)
+            return
+        finally:
+            os.close(handle)
+
+
+def _is_named(handle: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), file.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _number(name: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -11,16 +12,17 @@ from typing import IO, Any
 from sqlalchemy.engine import Row
 
 from discreet.privacy.ledger import Entry
-from discreet.privacy.ledger.retries import holds
-from discreet.service.jobs import DIED, MOST_ATTEMPTS, Jobs
+from discreet.service.jobs import MOST_ATTEMPTS, Jobs
 from discreet.service.problems import Problem
-from discreet.service.releases import Releases
 from discreet.service.store import Store
 from discreet.service.tasks import finish
+from discreet.service.worker import died, is_saved, too_much_memory
 
 __all__ = ["Supervisor", "recover"]
 
-INTERVAL = 0.1
+INTERVAL, MOST_PAUSE = 0.1, 5.0
+MOST_STARTS = 5
+"""How many processes of a job may end before they have begun it."""
 
 
 class Supervisor:
@@ -34,6 +36,7 @@ class Supervisor:
         self._ready: list[subprocess.Popen[str]] = []
         self._busy: dict[str, subprocess.Popen[str]] = {}
         self._unclaimed: dict[str, int] = {}
+        self._told = ""
         self._wake, self._stop = threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="discreet-jobs", daemon=True)
 
@@ -62,19 +65,22 @@ class Supervisor:
         return [process.pid for process in self._busy.values()]
 
     def _run(self) -> None:
+        pause = INTERVAL
         while not self._stop:
             try:
                 self._turn()
-            except Exception as error:  # the database may be away for a while
-                print(f"discreet: jobs are waiting: {type(error).__name__}", file=sys.stderr)  # noqa: T201
-            self._wake.wait(INTERVAL)
+                pause = INTERVAL
+            except Exception as error:  # the database may be away for a while, or the disk full
+                self._tell(f"jobs are waiting: {type(error).__name__}")
+                pause = min(2 * pause, MOST_PAUSE)
+            self._wake.wait(pause)
             self._wake.clear()
 
     def _turn(self) -> None:
         self._reap()
         for row in self.jobs.running():
             if row.id not in self._busy:
-                recover(self.store, row)
+                self._recover(row.id)
         free = self.store.settings.workers - len(self._busy)
         for job in [job for job in self.jobs.waiting(free + len(self._busy)) if job not in self._busy][: max(free, 0)]:
             process = self._ready.pop() if self._ready else self._spawn()
@@ -100,14 +106,35 @@ class Supervisor:
             if process.poll() is None:
                 continue
             del self._busy[job]
-            if job in self.jobs.waiting(1000):  # it ended without having begun
-                self._unclaimed[job] = self._unclaimed.get(job, 0) + 1
-                if self._unclaimed[job] >= MOST_ATTEMPTS:
-                    problem = Problem(
-                        500, "start", "The process of the job cannot start.", remedy="See the server's log."
-                    )
-                    with self.store.write(f"job {job}") as connection:
-                        self.jobs.end(connection, job, "failed", problem={**problem.to_json(), "about": "data"})
+            self._recover(job, process.returncode)
+            self._count_unclaimed(job)
+
+    def _recover(self, job: str, code: int | None = None) -> None:
+        """See what became of a job. One that cannot be helped now does not keep the others waiting."""
+        try:
+            recover(self.store, job, code=code)
+        except Exception as error:
+            self._tell(f"job {job} cannot be looked after: {type(error).__name__}")
+
+    def _count_unclaimed(self, job: str) -> None:
+        """A job whose processes end before they begin it fails, rather than being started for ever."""
+        with self.store.holding(job) as held:
+            row = self.jobs.find(job) if held else None
+            if row is None or row.state != "queued" or row.attempts:
+                self._unclaimed.pop(job, None)
+                return
+            self._unclaimed[job] = self._unclaimed.get(job, 0) + 1
+            if self._unclaimed[job] >= MOST_STARTS:
+                del self._unclaimed[job]
+                text = "The process of the job cannot start."
+                problem = Problem(500, "start", text, remedy="See the server's log, and try again.")
+                self.jobs.fail(row, {**problem.to_json(), "about": "data"}, retry="free")
+
+    def _tell(self, text: str) -> None:
+        """Say something to the operator, once until something else is said."""
+        if text != self._told:
+            self._told = text
+            print(f"discreet: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _say(process: subprocess.Popen[str], line: str) -> None:
@@ -120,7 +147,7 @@ def _say(process: subprocess.Popen[str], line: str) -> None:
         pass
 
 
-def recover(store: Store, row: Row[Any]) -> None:
+def recover(store: Store, job: str, *, code: int | None = None) -> None:
     """Bring a job whose process is gone into a true state.
 
     | what the ledger knows | what happens |
@@ -128,41 +155,47 @@ def recover(store: Store, row: Row[Any]) -> None:
     | nothing was charged, or charged and not begun to draw | it is tried again; the charge is used |
     | the release was saved | the job is done |
     | noise may have been drawn, and nothing was saved | it failed, and says which entry stays charged |
+
+    Parameters
+    ----------
+    code
+        How the process ended, where that is known: one that gave up for want of memory is not tried again.
     """
     jobs = Jobs(store)
-    with store.holding(row.id) as held:
+    with store.holding(job) as held:
         if not held:
             return  # its process lives, perhaps under another server
-        entry = store.ledger(row.tenant, row.who).keyed(row.id).latest() if row.spends else None
-        place = Releases(store).place(row.tenant, row.id)
-        if entry is not None and (entry.saved_at is not None or holds(place, entry.release)):
-            finish(store, row, None)
+        row = jobs.find(job)  # it may have ended since it was last looked at
+        if row.state != "running":
             return
-        with store.write(f"job {row.id}") as connection:
-            current = jobs._row(connection, row.id)
-            if current.state != "running":
-                return
-            if entry is not None and entry.may_have_drawn:
-                problem = died(entry)
-                jobs.end(connection, row.id, "failed", problem=problem.to_json(), entry=entry.id)
-                store.log(connection, row.tenant, row.who, "failed", row.id, problem.code)
-            elif current.attempts < MOST_ATTEMPTS:
+        entries = jobs.charged(row)
+        entry = entries[-1] if entries else None
+        if entry is not None and is_saved(store, row, entry):
+            finish(store, row, None)
+        elif entry is not None and entry.saved_at is not None:
+            jobs.fail(row, {**gone(entry).to_json(), "about": "data"})
+        elif entry is not None and entry.may_have_drawn and len(entries) >= row.charges:
+            jobs.fail(row, died(entry).to_json(), retry="charged")
+        elif code == -signal.SIGABRT and store.settings.memory_limit is not None:
+            _give_up(jobs, row, entry, too_much_memory())
+        elif row.attempts < MOST_ATTEMPTS:
+            with store.write(f"job {row.id}") as connection:
                 jobs.requeue(connection, row.id)
-            else:
-                problem = Problem(
-                    500, "died", "The process of the job died several times.", remedy="Look at its memory."
-                )
-                jobs.end(connection, row.id, "failed", problem={**problem.to_json(), "about": "data"})
-                store.log(connection, row.tenant, row.who, "failed", row.id, problem.code)
+        else:
+            text = "The process of the job died several times."
+            _give_up(jobs, row, entry, Problem(500, "died", text, remedy="Look at its memory, and try again."))
 
 
-def died(entry: Entry) -> Problem:
-    """What a job says whose process died while it was drawing."""
+def _give_up(jobs: Jobs, row: Row[Any], entry: Entry | None, problem: Problem) -> None:
+    """End a job that has drawn nothing with its latest charge."""
+    retry = "charged" if entry is not None and entry.may_have_drawn else "free"
+    jobs.fail(row, {**problem.to_json(), "about": "data"}, retry=retry)
+
+
+def gone(entry: Entry) -> Problem:
     return Problem(
         500,
-        DIED,
-        f"The process died after noise may have been drawn. Entry {entry.id} ({entry.loss}) stays charged, and there "
-        "is no release for it.",
-        remedy="Send the same request under the same Idempotency-Key to try again: it is charged again.",
-        entry=entry.id,
+        "missing",
+        f"The release of entry {entry.id} was saved, and is no longer in {entry.saved_in}.",
+        remedy="Put it back; or send the request under another Idempotency-Key, which is charged.",
     )

@@ -123,6 +123,13 @@ class KeyedRuns:
         with self._store.read() as connection:
             return tables.entry_under(connection, self.key)
 
+    def charged(self) -> tuple[Entry, ...]:
+        """All entries under the key, the first first: more than one where a run died while it was drawing."""
+        if self.key is None or not self._store.is_there():
+            return ()
+        with self._store.read() as connection:
+            return tables.entries_under(connection, self.key)
+
     def _earlier(self, connection: Connection, request: str | None) -> Entry | None:
         """The latest entry under the key; refuses another request, and one whose release was saved."""
         if self.key is None or request is None:

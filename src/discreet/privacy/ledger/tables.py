@@ -36,6 +36,7 @@ __all__ = [
     "entries",
     "entries_of",
     "entry",
+    "entries_under",
     "entry_under",
     "note_drawing",
     "note_saved",
@@ -247,6 +248,12 @@ def entry_under(connection: Connection, key: str) -> Entry | None:
     query = sql.select(SPENDS).where(SPENDS.c.key == key).order_by(SPENDS.c.id.desc()).limit(1)
     row = connection.execute(query).first()
     return None if row is None else _entry(row)
+
+
+def entries_under(connection: Connection, key: str) -> tuple[Entry, ...]:
+    """All entries under a key."""
+    rows = connection.execute(sql.select(SPENDS).where(SPENDS.c.key == key).order_by(SPENDS.c.id))
+    return tuple(_entry(row) for row in rows)
 
 
 def note_saved(connection: Connection, spend: int, now: str, place: str | None = None) -> bool:
