@@ -60,3 +60,14 @@ def browser() -> Iterator[Browser]:
 def check_page(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
     """Checks a page in the browser. To be called last: where there is no browser, it skips the test."""
     return lambda page: require_good(request.getfixturevalue("browser"), page)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of our own."""
+    from pgserver.postgres_server import get_server
+
+    # Not below pytest's folders: the server runs as a user who may not enter them.
+    server = get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -37,17 +36,6 @@ def in_child() -> InChild:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     return run
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of a PostgreSQL server of our own."""
-    from pgserver.postgres_server import get_server
-
-    # Not below pytest's folders: the server runs as a user who may not enter them.
-    server = get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
 
 
 @pytest.fixture

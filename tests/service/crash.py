@@ -1,3 +1,4 @@
+# ruff: noqa: T201 (a command that prints what it found)
 """Kill -9 of servers and workers at random moments while many analysts spend, and what must be true afterwards.
 
 ``make crash`` runs all of it: ``python -m tests.service.crash --rounds 20 --spenders 50 --database both``.
@@ -102,7 +103,14 @@ class Crash:
 
     def start(self, number: int) -> None:
         """Start a server; it is not waited for."""
-        command = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", "--folder", str(self.settings.folder)]
+        command = [
+            sys.executable,
+            "-c",
+            "from discreet.cli import main; main()",
+            "serve",
+            "--folder",
+            str(self.settings.folder),
+        ]
         command += ["--port", str(self.ports[number]), "--workers", str(self.workers)]
         secret = {} if self.database is None else {"DISCREET_DATABASE": self.database}
         process = subprocess.Popen(
@@ -204,7 +212,15 @@ class Crash:
                 return
 
     def _request(
-        self, web: httpx.Client, chance: random.Random, method: str, path: str, key: int, *, under: str = "", **given: Any
+        self,
+        web: httpx.Client,
+        chance: random.Random,
+        method: str,
+        path: str,
+        key: int,
+        *,
+        under: str = "",
+        **given: Any,
     ) -> httpx.Response | None:
         """An answer, however often the server dies meanwhile; None at the end of the round."""
         headers = {"Authorization": f"Bearer {self.keys[key]}"} | ({"Idempotency-Key": under} if under else {})
