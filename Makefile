@@ -5,11 +5,7 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-<<<<<<< HEAD
-.PHONY: demo test tests-only mutants fuzz check-airflow coverage lint style types format docs bench data clean setup serve
-=======
-.PHONY: demo test tests-only mutants fuzz crash coverage lint style types format docs bench data clean setup
->>>>>>> e648626 (make crash, and a short version of it among the tests)
+.PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs bench data clean setup serve
 .DEFAULT_GOAL := help
 
 help:
@@ -18,11 +14,8 @@ help:
 	@echo "make mutants  break privacy-relevant lines one by one, and see that a test notices (within an hour)"
 	@echo "make coverage  the tests again, with the lines that they do not reach"
 	@echo "make fuzz    100,000 damaged files, manifests, numbers and arguments (CASES=… SEED=…)"
-<<<<<<< HEAD
 	@echo "make check-airflow  load and run the example DAG in a real Airflow, in an environment of its own"
-=======
 	@echo "make crash   kill servers and workers of the service while 50 analysts spend (ROUNDS=… SEED=…)"
->>>>>>> e648626 (make crash, and a short version of it among the tests)
 	@echo "make lint    formatting, lint and types"
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"

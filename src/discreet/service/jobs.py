@@ -218,7 +218,9 @@ class Jobs:
 
     def fail(self, row: Row[Any], problem: Mapping[str, Any], *, retry: str = "no") -> None:
         """Note that a job failed, with the entry that stays charged, and what a repeated request does."""
-        self._end_without_result(row, "failed", {**problem, "retry": retry})
+        # As text where JSON has no form for it: whatever went wrong, the job must be able to end.
+        told = json.loads(json.dumps({**problem, "retry": retry}, default=str))
+        self._end_without_result(row, "failed", told)
 
     def cancelled(self, row: Row[Any]) -> None:
         """Note that a job was cancelled."""

@@ -12,6 +12,7 @@ from discreet.errors import (
     LedgerError,
     MissingExtraError,
     PrivacyError,
+    RecordsError,
     ReleaseError,
     UsageError,
 )
@@ -87,7 +88,7 @@ def problem_of(error: DiscreetError) -> Problem:
         for name in ("file", "line", "row", "column", "value")
         if (value := getattr(error, name, None)) is not None
     }
-    problems = {"problems": error.problems} if hasattr(error, "problems") else {}  # type: ignore[attr-defined]
+    problems = {} if not isinstance(error, RecordsError) else {"problems": [one.to_json() for one in error.problems]}
     return Problem(status, code, error.what, remedy=str(error.remedy), where=where, **problems)
 
 
