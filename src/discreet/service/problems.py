@@ -88,7 +88,9 @@ def problem_of(error: DiscreetError) -> Problem:
         for name in ("file", "line", "row", "column", "value")
         if (value := getattr(error, name, None)) is not None
     }
-    problems = {} if not isinstance(error, RecordsError) else {"problems": [one.to_json() for one in error.problems]}
+    problems: dict[str, Any] = (
+        {} if not isinstance(error, RecordsError) else {"problems": [one.to_json() for one in error.problems]}
+    )
     return Problem(status, code, error.what, remedy=str(error.remedy), where=where, **problems)
 
 
