@@ -15,8 +15,10 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
 from discreet.service.api import admin, asking, data, keys, releases, runs
-from discreet.service.guard import Guard, answer
+from discreet.service.guard import HEADERS, Guard
 from discreet.service.hub import Hub
+from discreet.service.pages.adding import add_pages
+from discreet.service.pages.shared import answer
 from discreet.service.problems import Problem, problem_of
 from discreet.service.schema import TENANTS
 from discreet.service.settings import ServiceSettings
@@ -59,6 +61,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     for part in (keys, data, runs, releases, asking, admin):
         app.include_router(part.router, prefix="/v1")
     app.include_router(admin.health)
+    add_pages(app)
     _add_errors(app)
     app.add_middleware(Guard, settings=settings)
     return app
@@ -74,26 +77,28 @@ def _local_curator(hub: Hub) -> Caller:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def _problem(request: Request, error: Problem) -> Response:
-        return answer(error)
+        return answer(error, request)
 
     @app.exception_handler(DiscreetError)
     async def _discreet(request: Request, error: DiscreetError) -> Response:
-        return answer(problem_of(error))
+        return answer(problem_of(error), request)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = {"field": ".".join(str(part) for part in first["loc"])}
         detail = f"{where['field']}: {first['msg']}."
-        return answer(Problem(422, "request", detail, where=where, remedy="See /v1/openapi.json."))
+        return answer(Problem(422, "request", detail, where=where, remedy="See /v1/openapi.json."), request)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         words = {404: "There is nothing here.", 405: "This cannot be done here."}
         code = "too-large" if error.status_code == 413 else "http"
-        return answer(Problem(error.status_code, code, words.get(error.status_code, str(error.detail))))
+        return answer(Problem(error.status_code, code, words.get(error.status_code, str(error.detail))), request)
 
     @app.exception_handler(Exception)
     async def _defect(request: Request, error: Exception) -> Response:
         LOGGER.exception("defect at %s %s", request.method, request.url.path)
-        return answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."))
+        shown = answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."), request)
+        shown.headers.update(HEADERS)  # such an answer does not pass the guard
+        return shown

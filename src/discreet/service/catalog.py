@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from discreet.data import synthetic
+from discreet.errors import DiscreetError
 from discreet.models.registry import REGISTRY, entry_of
 from discreet.privacy.units import Unit
 from discreet.service.problems import Problem
 
-__all__ = ["described", "method_names", "methods", "settings_schema"]
+__all__ = ["described", "method_names", "methods", "settings_schema", "standing_of"]
 
 RUNNABLE = ("recommender", "counts", "top list", "pairs", "tags", "answers")
 """What the service runs. Recommenders of tags are made from a release of tags, when it is asked."""
@@ -47,6 +49,36 @@ def described(name: str) -> dict[str, Any]:
         "series": bool(getattr(kind, "enters", "")),
         "settings": settings_schema(kind),
     }
+
+
+@cache
+def standing_of(name: str) -> str:
+    """Whether what a method guarantees is "proved", "as published" or "refuted"; "none" where it guarantees nothing.
+
+    Found on invented data, with the settings that the method has by itself.
+    """
+    from discreet.service.runs import RunRequest
+
+    schema = described(name)["settings"]
+    usual = {"epsilon": "1", "delta": "1e-6", "cap": 30, "k": 10, "head": 10}
+    given = {one: usual[one] for one in schema.get("properties", ()) if one in ("epsilon", "delta")}
+    given |= {one: usual[one] for one in schema.get("required", ()) if one in usual}
+    request = RunRequest("", name, given, queries={"all_marginals": 1})
+    try:
+        guarantee = request.guarantee(_invented(entry_of(name).takes))
+    except DiscreetError:
+        return "none"
+    return "none" if guarantee is None else guarantee.standing.value
+
+
+@cache
+def _invented(takes: str) -> Any:
+    made: dict[str, Callable[[], Any]] = {
+        "interactions": lambda: synthetic.films(users=30, items=20, seed=1),
+        "tags": lambda: synthetic.tags(users=30, resources=20, seed=1).with_vocabulary("observed"),
+        "table": lambda: synthetic.survey(households=30, seed=1),
+    }
+    return made[takes]()
 
 
 def settings_schema(kind: type[Any]) -> dict[str, Any]:

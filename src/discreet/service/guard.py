@@ -8,8 +8,10 @@ from __future__ import annotations
 from fastapi import Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.service.forgery import require_local
 from discreet.service.problems import MEDIA_TYPE, Problem
 from discreet.service.settings import ServiceSettings
 
@@ -32,12 +34,15 @@ _RAW = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.
 UPLOADS = "/v1/uploads"
 """Has a limit of its own, and is written to the disk as it comes."""
 
+FORM_BYTES = 100_000
+"""Of a form with a file: its other fields."""
+
 
 class Guard:
     """Refuses bodies that are too large, said or sent, and adds the headers that every answer has."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
-        self.app, self.limit = app, settings.body_limit
+        self.app, self.settings = app, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,27 +56,40 @@ class Guard:
                 headers.extend(pair for pair in _RAW if pair[0] not in known)
             await send(message)
 
+        if self.settings.insecure_local:
+            try:
+                require_local(Request(scope), self.settings)
+            except Problem as problem:
+                await answer(problem)(scope, receive, guarded)
+                return
         if scope["path"] == UPLOADS:
             await self.app(scope, receive, guarded)
             return
+        limit = self._limit(scope["path"])
         size = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not size.isdigit() or int(size) > self.limit:
-            await answer(self._too_large())(scope, receive, guarded)
+        if not size.isdigit() or int(size) > limit:
+            await answer(_too_large(limit))(scope, receive, guarded)
             return
-        left = self.limit
+        left = limit
 
         async def counted() -> Message:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:  # it did not say how long it is
-                raise HTTPException(413, self._too_large().detail)
+                raise HTTPException(413, _too_large(limit).detail)
             return message
 
         await self.app(scope, counted, guarded)
 
-    def _too_large(self) -> Problem:
-        return Problem(413, "too-large", f"The most that is taken is {self.limit:,} bytes.", remedy="Send less.")
+    def _limit(self, path: str) -> int:
+        """The most bytes of a request: forms with a file have the limit of uploads."""
+        is_upload = path.startswith("/populations/") and path.endswith("/data")
+        return self.settings.upload_limit + FORM_BYTES if is_upload else self.settings.body_limit
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem(413, "too-large", f"The most that is taken is {limit:,} bytes.", remedy="Send less.")
 
 
 def answer(problem: Problem) -> Response:

@@ -187,6 +187,14 @@ class Populations:
         allowed = amount_of(row.allowances[caller.key])
         return {"allowed": allowed.to_json(), "reserved": used.to_json(), "left": (allowed - used).to_json()}
 
+    def used_by(self, caller: Caller, name: str, key: str) -> dict[str, Any]:
+        """What one analyst has reserved, and has left; for curators."""
+        caller.require("open populations")
+        allowed = amount_of(self.get(caller, name).allowances[key])
+        with self.store.read() as connection:
+            used = self.reserved(connection, replace(caller, key=key), name)
+        return {"reserved": used.to_json(), "left": (allowed - used).to_json()}
+
     def _rows(self, caller: Caller) -> Any:
         return sql.select(POPULATIONS).where(POPULATIONS.c.tenant == caller.tenant)
 

@@ -20,7 +20,7 @@ from discreet.service.jobs import job_for
 from discreet.service.problems import Problem
 from discreet.service.store import fresh_id
 
-__all__ = ["router"]
+__all__ = ["ENDINGS", "NewPopulation", "registered", "router"]
 
 router = APIRouter(tags=["populations and data"])
 
@@ -131,7 +131,7 @@ def register_dataset(hub: TheHub, caller: TheCaller, body: Registration) -> dict
     caller.require("manage data")
     settings = hub.store.settings
     catalog = None if body.catalog is None else path_below(settings, body.catalog)
-    return _registered(
+    return registered(
         hub,
         caller,
         name=body.name,
@@ -181,7 +181,7 @@ async def upload(
     file = folder / f"upload{ending}"
     try:
         await _stream(request, file, limit)
-        return _registered(
+        return registered(
             hub, caller, name=name, population=population, file=file, reading=options, catalog=None, declared=figures
         )
     except BaseException:
@@ -201,7 +201,8 @@ async def _stream(request: Request, file: Path, limit: int) -> None:
         os.fsync(out.fileno())
 
 
-def _registered(hub: Hub, caller: Caller, **given: Any) -> dict[str, Any]:
+def registered(hub: Hub, caller: Caller, **given: Any) -> dict[str, Any]:
+    """Note a dataset, and submit the job that reads it."""
     hub.populations.get(caller, given["population"])
     dataset = hub.datasets.add(caller, **given)
     try:

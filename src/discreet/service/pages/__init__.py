@@ -1,0 +1,1 @@
+"""Pages for people: server-rendered, without anything from another host."""

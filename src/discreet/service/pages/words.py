@@ -1,0 +1,91 @@
+"""Values as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from discreet.board.words import belief, factor, moment, percent
+from discreet.privacy.losses import Loss, loss_from_json
+from discreet.privacy.numbers import as_fraction
+from discreet.reports import words as plain_words
+from discreet.service.populations import amount_of
+
+__all__ = ["ago", "amount", "cell", "day", "epsilon", "figure", "loss", "odds", "percent", "short", "success", "time"]
+
+
+def amount(given: Mapping[str, Any] | None) -> str:
+    """An amount of privacy: ε = 1, δ = 1e-6."""
+    return "not limited" if given is None else str(amount_of(given))
+
+
+def epsilon(given: Any) -> str:
+    """A number as people write it: 0.25, 1, 2.45.
+
+    Examples
+    --------
+    >>> epsilon("1/4"), epsilon("2999999999999/1000000000000"), epsilon("1/3")
+    ('0.25', '3', '0.333')
+    """
+    return f"{float(as_fraction(given)):.3g}"
+
+
+def loss(given: Mapping[str, Any]) -> str:
+    """What an entry of the ledger lost."""
+    found: Loss = loss_from_json(dict(given))
+    return str(found)
+
+
+def odds(given: Any) -> str:
+    """The most that even odds become at an epsilon: 2.8 to 1."""
+    return f"{factor(as_fraction(given))} to 1"
+
+
+def success(given: Any) -> float:
+    """How often a guess between two equally likely answers is right at most, at an epsilon."""
+    return belief(0.5, as_fraction(given))
+
+
+def figure(value: Any) -> str:
+    """A number with as many digits as are worth reading."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return plain_words(value)
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def cell(value: Any) -> str:
+    """A value in a table."""
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    return plain_words(value)
+
+
+def day(text: str | None) -> str:
+    """A time as a day: 18 Nov 2026."""
+    return "" if not text else f"{moment(text):%-d %b %Y}"
+
+
+def time(text: str | None) -> str:
+    """A time to the minute, in UTC."""
+    return "" if not text else f"{moment(text):%-d %b %Y, %H:%M} UTC"
+
+
+def ago(text: str | None) -> str:
+    """How long ago a time was."""
+    if not text:
+        return "never"
+    seconds = max(0.0, (datetime.now(UTC) - moment(text)).total_seconds())
+    for size, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {name}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def short(name: str) -> str:
+    """An id, as much of it as tells it apart on a page."""
+    head, _, rest = str(name).partition("_")
+    return f"{head}_{rest[:6]}…" if len(rest) > 8 else str(name)
