@@ -234,3 +234,16 @@ def test_when_the_disk_fails_the_release_is_kept_where_there_is_room(
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
     assert Release.load(folder).id == entry.release
     assert entry.outcome == "settled"
+
+
+def test_tags_on_an_account_per_month(run, tmp_path: Path) -> None:
+    (tmp_path / "tags.csv").write_text("user,url,tag,date\nann,tea.org,tea,2026-11-02\nbob,rum.org,rum,2026-10-02\n")
+    (tmp_path / "words.txt").write_text("tea\nrum\n")
+    run("ledger", "open", "--population", "readers", "--epsilon", "2", "--delta", "1e-5", "--per", "month", *LEDGER)
+    asked = "tags release tags.csv --epsilon 1 --delta 1e-6 --vocabulary words.txt --resources-public --out release"
+    spent = run(*asked.split(), *LEDGER, "--population", "readers")
+    assert spent.returncode == 1
+    assert "--window 2026-11 --time-zone UTC. Data without times belong to no period" in spent.stderr
+    done = run(*asked.split(), *LEDGER, "--population", "readers", "--window", "2026-11")
+    assert done.returncode == 0, done.stderr
+    assert "for one user's records of 2026-11 (UTC), present or absent" in done.stdout

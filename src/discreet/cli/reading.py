@@ -16,7 +16,7 @@ from discreet.errors import DataError, UsageError
 if TYPE_CHECKING:
     from discreet.data import Interactions, Table, TagAssignments
 
-__all__ = ["CatalogReading", "DataPath", "Reading", "RecordsReading", "TableReading", "json_file"]
+__all__ = ["CatalogReading", "DataPath", "Reading", "RecordsReading", "TableReading", "TimedReading", "json_file"]
 
 DataPath = Annotated[
     Path, typer.Argument(metavar="DATA", help="A file or folder, or ml-1m, ml-100k, ciao, adult of `make data`.")
@@ -101,7 +101,20 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordsReading(Reading):
+class TimedReading(Reading):
+    """How records are read that may have times, such as tags."""
+
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="DAYS", help="The days that count: 2026-11 or 2026-11-01..2026-11-30."),
+    ] = None
+    time_zone: Annotated[
+        str | None, typer.Option("--time-zone", metavar="ZONE", help="Where days begin: Europe/Berlin; UTC by default.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordsReading(TimedReading):
     """How records of users and items are read."""
 
     scale: Annotated[
@@ -110,13 +123,6 @@ class RecordsReading(Reading):
     ] = None
     duplicates: Annotated[
         str | None, typer.Option("--duplicates", help="Several records of one user and item: error, last, sum or keep.")
-    ] = None
-    window: Annotated[
-        str | None,
-        typer.Option("--window", metavar="DAYS", help="The days that count: 2026-11 or 2026-11-01..2026-11-30."),
-    ] = None
-    time_zone: Annotated[
-        str | None, typer.Option("--time-zone", metavar="ZONE", help="Where days begin: Europe/Berlin; UTC by default.")
     ] = None
 
 

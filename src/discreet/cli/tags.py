@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.commands import Settings, chosen_from, command, group, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, note, working
-from discreet.cli.reading import DataPath, Reading
+from discreet.cli.reading import DataPath, Reading, TimedReading
 from discreet.cli.spending import Charging, Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.replacing import Kind, Place
 from discreet.errors import DataError, ReleaseError, UsageError
@@ -80,7 +80,7 @@ def release(
     data: DataPath,
     spending: Spending,
     lists: PublicLists,
-    reading: Reading,
+    reading: TimedReading,
     method: Annotated[str, typer.Option("--method", help="How to release, see above.")] = "ptr-j",
     unit: Annotated[
         str | None, typer.Option("--unit", help="For ptr-j, what is protected: user or assignment.")
@@ -180,7 +180,7 @@ def vocabulary(
     data: DataPath,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the list goes, one entry a line.")],
     charging: Charging,
-    reading: Reading,
+    reading: TimedReading,
     of: Annotated[str, typer.Option("--of", help="What is listed: tags or resources.")] = "tags",
     public: Annotated[
         bool, typer.Option("--public", help="Declare that it is public knowledge which occur, and list all of them.")

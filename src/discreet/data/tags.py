@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -16,9 +16,10 @@ from discreet.data.catalogs import Outside, public_list, recoded
 from discreet.data.dataset import UserRecords, check_size, frozen
 from discreet.data.diagnosis import wrong_triples
 from discreet.data.fingerprints import WITHOUT_MISSING, Cut, HashedColumns, cut_from, marks_of
-from discreet.data.frames import as_frame, as_mask, require_columns
+from discreet.data.frames import as_frame, as_mask, require_columns, times_within
 from discreet.data.id_forms import IdKinds, coded, id_as_text, id_kinds
 from discreet.data.ids import Codes, IdMap, code_order, compact
+from discreet.data.periods import Window
 from discreet.data.problems import Missing, Problems
 from discreet.data.screening import dropped_missing
 from discreet.errors import DataError, Remedy, UsageError
@@ -142,6 +143,10 @@ class TagAssignments(UserRecords):
     missing
         What to do with a row that lacks a user, resource or tag (None, null, NaN): ``"error"``, or ``"drop"`` it. With
         ``"drop"`` blank text is missing too.
+    timestamp, window, time_zone
+        Where a window is declared: the column of times, the days that count, and where days begin (UTC by default).
+        Triples of other times, and without a time, are left out one by one, before repeats are merged. Times are used
+        for nothing else and are not kept.
     name
         What the data are called in messages and in the ledger.
 
@@ -192,14 +197,21 @@ class TagAssignments(UserRecords):
         user: str = "user_id",
         resource: str = "resource_id",
         tag: str = "tag",
+        timestamp: str = "timestamp",
+        window: Window | str | Sequence[str] | None = None,
+        time_zone: str | None = None,
         ids: IdKinds = None,
         missing: Missing = "error",
         name: str = "",
     ) -> None:
         kinds = id_kinds(ids, ("user", "resource", "tag"))
         names, problems = (user, resource, tag), Problems(missing)
-        frame = as_frame(data, names, at_least=3, ids=names)
+        self.window = Window.declared(window, time_zone)
+        columns = names if self.window is None else (*names, timestamp)
+        frame = as_frame(data, columns, at_least=3, ids=names)
         require_columns(frame, names, NAME_COLUMNS)
+        if self.window is not None:
+            frame = frame.filter(times_within(frame, timestamp, self.window))
         self.name, self.lineage, self.cleaning = name, (), ()
         if missing == "drop":
             frame = dropped_missing(frame, names, (), problems)

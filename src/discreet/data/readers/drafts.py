@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
 from discreet.data.problems import Found, Missing, Problems
-from discreet.data.readers.records import Records
+from discreet.data.readers.records import Records, with_seconds
 from discreet.data.repeats import Duplicates
 from discreet.data.scales import RatingScale
 from discreet.data.screening import lacks_id, lacks_value, whole_ids
@@ -108,9 +108,7 @@ class InteractionsDraft:
         if self.problems is not None:
             self.records = without_missing(self.records, ("user_id", "item_id"), ("rating", "timestamp"), self.problems)
         declared = Window.declared(window, time_zone)
-        if declared is not None:
-            self._require_cut_by_record()
-            self.records = self.records.filtered(times_within(self.records.frame, "timestamp", declared))
+        self.records = _within(self.records, self.lineage, declared)
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
         items = _catalog(self.items if catalog is None else catalog, self.item)
@@ -154,15 +152,6 @@ class InteractionsDraft:
             data.typed_columns = frozenset()
         return data
 
-    def _require_cut_by_record(self) -> None:
-        """Refuse a window on a part in which a record may be missing because of one outside of the window."""
-        if not cut_by_record(self.lineage):
-            raise DataError(
-                "these records were cut by a rule about all records of a user, so that records outside of a window may "
-                "have decided about those inside of it.",
-                remedy="Declare the window when the whole is read, and cut afterwards.",
-            )
-
     def _named(self, column: pl.Series, role: str) -> pl.Series:
         """Ids in their declared type."""
         ids, codes = coded(column, self.ids.get(role), what=role)
@@ -192,7 +181,10 @@ class InteractionsDraft:
 
 @dataclass
 class TagsDraft:
-    """Triples of user_id, resource_id and tag."""
+    """Triples of user_id, resource_id and tag, and perhaps a timestamp, which is used for a window alone.
+
+    Times of text are read where a window is declared: a column that nobody asked for raises no error.
+    """
 
     records: Records
     vocabulary: Any = None
@@ -204,15 +196,23 @@ class TagsDraft:
     problems: Problems | None = None
     blanks: bool = True
 
-    def build(self, *, name: str) -> TagAssignments:
-        """The dataset; triples that occur more than once are one."""
+    def build(self, *, name: str, window: Any = None, time_zone: str | None = None) -> TagAssignments:
+        """The dataset; triples that occur more than once are one.
+
+        Parameters
+        ----------
+        window, time_zone
+            The days that the data are about, and where days begin; other triples are left out first.
+        """
+        declared = Window.declared(window, time_zone)
+        self.records = _within(self.records, self.lineage, declared)
         missing: Missing = "error"
         if self.problems is not None:
             missing = self.problems.missing
             self.records = without_missing(self.records, _TRIPLE.values(), (), self.problems)
             self._require_good(self.problems)
         try:
-            data = TagAssignments(self.records.frame, ids=self.ids, missing=missing, name=name)
+            data = TagAssignments(self.records.frame, window=declared, ids=self.ids, missing=missing, name=name)
             blanks = [ids for ids in (data.users, data.resources, data.tags) if has_blank(ids)]
             if blanks and not self.blanks:
                 raise DataError("an id is blank.")
@@ -360,3 +360,22 @@ def _catalog(given: Any, item: str | None) -> pl.DataFrame | None:
         return pl.DataFrame({"item_id": IdMap(ids, what="item").series})
     table = as_frame(given, ["item_id"], at_least=1)
     return table.rename({catalog_column(table.columns, None, item): "item_id"})
+
+
+def _within(records: Records, lineage: Sequence[str], window: Window | None) -> Records:
+    """The records of a window, each by its own time; all of them where none is declared.
+
+    Refuses a part in which a record may be missing because of one outside of the window.
+    """
+    if window is None:
+        return records
+    if not cut_by_record(lineage):
+        raise DataError(
+            "these records were cut by a rule about all records of a user, so that records outside of a window may "
+            "have decided about those inside of it.",
+            remedy="Declare the window when the whole is read, and cut afterwards.",
+        )
+    if records.frame.schema.get("timestamp") == pl.String:
+        blank = records.frame["timestamp"].str.strip_chars().fill_null("") == ""
+        records = with_seconds(records.filtered(~blank), "timestamp", None)
+    return records.filtered(times_within(records.frame, "timestamp", window))

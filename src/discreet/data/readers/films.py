@@ -38,7 +38,10 @@ GENRES_100K = tuple(_GENRES.split("|"))
 _USER = Column("user_id", "integer", headers=("userId",))
 _MOVIE = Column("item_id", "integer", headers=("movieId",))
 _RATING = (_USER, _MOVIE, Column("rating", "number"), Column("timestamp", "integer"))
-_TAG = (_USER, Column("resource_id", "integer", headers=("movieId",)), Column("tag"))
+_TAG = (
+    *(_USER, Column("resource_id", "integer", headers=("movieId",)), Column("tag")),
+    Column("timestamp", blank=True, optional=True),
+)
 _MOVIES = (_MOVIE, Column("title"), Column("genres"))
 _MOVIES_100K = (
     *(_MOVIE, Column("title"), Column("release_date", blank=True), *skipped(2)),
@@ -63,7 +66,7 @@ def _without_placeholder(records: Records, location: Location, encoding: str | N
 def _tag_layout(path: Path, head: str) -> Layout:
     if begins_with(path, ",", "userId"):
         return Layout(_TAG, header=True, quoted=True)
-    return Layout((*_TAG, *skipped(1)), separator="::")
+    return Layout(_TAG, separator="::")
 
 
 def _is_dat(place: Location) -> bool:

@@ -59,7 +59,7 @@ def _with_words(records: Records, location: Location, encoding: str | None) -> R
     if frame["tag"].null_count():
         row = int(frame["tag"].is_null().arg_max() or 0)
         raise records.error(row, f"the tag is not in {path.name}.", column="number", remedy="Complete that file.")
-    return records.with_frame(frame.drop("number"))
+    return records.with_frame(_tagged_at(frame.drop("number")))
 
 
 def _rating_layout(path: Path, head: str) -> Layout:
@@ -85,13 +85,36 @@ def _with_genres(records: Records, location: Location, encoding: str | None) -> 
     return records.with_frame(records.frame.join(joined, on="item_id", how="left", maintain_order="left"))
 
 
+_TAGGED = (
+    Column("timestamp", blank=True, optional=True),
+    *(Column(part, headers=(f"date_{part}", part), blank=True, optional=True) for part in _DATE),
+)
+"""When something was tagged: milliseconds, or a date in three or six columns; read as text, for windows alone."""
+
+
+def _tagged_at(frame: pl.DataFrame) -> pl.DataFrame:
+    """The time of each triple as text: a date, or whole seconds without the last three digits of milliseconds."""
+    if "timestamp" in frame.columns:
+        return frame.with_columns(pl.col("timestamp").str.strip_chars().str.replace(r"[0-9]{3}$", ""))
+    parts = [part for part in _DATE if part in frame.columns]
+    if not {"year", "month", "day"} <= set(parts):
+        return frame.drop(parts)
+    padded = {part: pl.col(part).str.strip_chars().str.zfill(2) for part in parts}
+    clock = ":".join(["{}"] * 3)
+    time = pl.format(clock, *(padded.get(part, pl.lit("00")) for part in _DATE[3:]))
+    date = pl.format("{}-{}-{}", *(padded[part] for part in _DATE[:3]))
+    return frame.with_columns(timestamp=pl.format("{} {}", date, time)).drop(parts)
+
+
 def _tags(site: str, of: str, column: str) -> Format:
     names = (f"user_tagged{of}.dat", f"user_tagged{of}-timestamps.dat")
     return published(
         f"hetrec-{site}-tags",
         f"HetRec 2011 {site}: who tagged which of the {of} with what",
         f"user_tagged{of}.dat, with tags.dat beside it",
-        records=Source(names, _layout(_USER, _id("resource_id", column), _id("number", "tagID")), _with_words),
+        records=Source(
+            names, _layout(_USER, _id("resource_id", column), _id("number", "tagID"), *_TAGGED), _with_words
+        ),
         tags=True,
     )
 
@@ -103,7 +126,7 @@ _TAS = (
     Column("tag"),
     Column("post", "integer"),
     Column("content_type", "integer"),
-    *skipped(1),
+    Column("timestamp", blank=True),
 )
 # The column of the hash that all posts of one resource share, and the number of columns.
 _HASHES = {"bookmark": (1, 6), "bibtex": (28, 35)}
@@ -130,7 +153,7 @@ def load_bibsonomy(
         resource = pl.coalesce("hash", pl.format("post {}", "post"))
     else:
         resource = pl.col("post")
-    records = records.with_frame(frame.select("user_id", "tag", "content_type", resource_id=resource))
+    records = records.with_frame(frame.select("user_id", "tag", "content_type", "timestamp", resource_id=resource))
     return TagsDraft(_only(records, content))
 
 

@@ -50,7 +50,7 @@ _USUAL = {
 }
 _ROLES: dict[What, tuple[str, ...]] = {
     "interactions": ("user_id", "item_id", "rating", "timestamp"),
-    "tags": ("user_id", "resource_id", "tag"),
+    "tags": ("user_id", "resource_id", "tag", "timestamp"),
     "table": (),
 }
 _MAY_LACK = ("rating", "timestamp")
@@ -96,6 +96,8 @@ class Roles:
             given = getattr(self, role.removesuffix("_id"))
             if given is None and role in _MAY_LACK:
                 name = _usual_column(role, names)
+                if name in matched:  # it has another role, as was said
+                    continue
             else:
                 name = column_of(role, names, path, given=given)
             if name in matched:
@@ -178,7 +180,7 @@ def load_text(
     problems = Problems(missing)
     draft = _draft(read_delimited(path, layout, problems), kind, matched, problems, roles.get("item"))
     if not isinstance(draft, TableDraft):
-        draft.ids, draft.once_inferred = kinds, set(matched.values())
+        draft.ids, draft.once_inferred = kinds, set(matched.values()) - ({"timestamp"} if kind == "tags" else set())
     return draft
 
 
@@ -225,9 +227,10 @@ def _column(name: str, role: str, what: What, ids: dict[str, IdKind]) -> Column:
     """A column of a text file; its type follows from its role and from what was declared."""
     if what != "table" and role in ("user_id", "item_id", "resource_id"):
         return id_column(role, ids, (name,), text="id")
-    if what != "table" and role in _MAY_LACK:
+    if what == "interactions" and role in _MAY_LACK:
         return Column(role, "number" if role == "rating" else "id", (name,))
-    return Column(role, "text", (name,), blank=what != "tags")
+    # Times of tags are read only where a window is declared.
+    return Column(role, "text", (name,), blank=what != "tags" or role == "timestamp")
 
 
 def _draft(records: Records, what: What, matched: dict[str, str], problems: Problems, item: str | None) -> Draft:

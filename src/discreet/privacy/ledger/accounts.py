@@ -156,8 +156,10 @@ class Account:
                 f"the account {self.name!r} is kept per {self.unit.period}, and the data have no declared window of "
                 "time; data without times cannot be charged to it.",
                 remedy=Remedy(
-                    'Read them with a window: read(…, window="2026-11", time_zone="UTC").',
-                    cli="Declare the days that the data are about: --window 2026-11 --time-zone UTC.",
+                    'Read them with a window: read(…, window="2026-11", time_zone="UTC"). Data without times belong to '
+                    "no period: charge them to an account without periods, in a ledger of its own.",
+                    cli="Declare the days that the data are about: --window 2026-11 --time-zone UTC. Data without "
+                    "times belong to no period: charge them to an account without periods, in a ledger of its own.",
                 ),
             )
         periods = window.periods(self.unit.period, self.time_zone)
