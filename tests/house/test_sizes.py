@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 78_300
+MOST_LINES = 78_600
 """Of the library and the command line; 60,000 when the redesign is done."""
 
 MOST_LINES_OF_SERVICE = 8_000
