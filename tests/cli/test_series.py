@@ -119,6 +119,7 @@ def test_a_year_of_nights_on_an_account_per_year(run, nights: list[str], tmp_pat
     assert taken.returncode == 0, taken.stderr
     # The films were watched in another year: all of it is noise.
     assert dc.Release.load(tmp_path / "counts").table("counts")["count"].abs().to_numpy().max() < 100
+    assert "2001-01-01..2001-12-31 (UTC)" in run("series", "show", "yearly").stdout
     other = run(*f"series advance yearly {nights[0]} --window 2004 --ledger shop.db --out more".split())
     assert other.returncode == 2
     assert "the series is about 2001-01-01..2001-12-31 (UTC)" in other.stderr
@@ -136,3 +137,15 @@ def test_fit_attaches_the_data_and_charges(run, nights: list[str], tmp_path: Pat
     alone = run(*asked.replace("--ledger b.db", "--no-ledger --population customers").split())
     assert alone.returncode == 2
     assert "--population needs a ledger" in alone.stderr
+
+
+def test_a_series_without_a_history_says_when_its_first_model_comes(run, nights: list[str]) -> None:
+    asked = "series open later night0.parquet --steps 365 --epsilon 4 --no-ledger"
+    told = run(*asked.split(), "--expected-people", "100000")
+    assert told.returncode == 0, told.stderr
+    assert "step 7 is the first that releases a model" in told.stderr
+    taken = run(*f"series advance later {nights[0]} --no-ledger --out model".split())
+    assert taken.returncode == 0, taken.stderr
+    assert "step 0 collected records; step 7 will be the first" in taken.stderr
+    history = run(*asked.replace("later", "now").split())
+    assert "give it a history; if there is none, open the series with --expected-people N" in history.stderr

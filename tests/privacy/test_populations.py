@@ -81,6 +81,15 @@ class TestAbout:
         self.COUNTS.release(self.MONDAY, ledger=customers)
         assert ledger.statement("customers").left.epsilon == 0
 
+    def test_in_either_kind_of_ledger(self, place: str) -> None:
+        ledger = Ledger(place)
+        ledger.open(population="customers", epsilon=1)
+        self.COUNTS.release(self.TUESDAY, ledger=ledger.about("customers"))
+        assert ledger.statement(self.TUESDAY).account.fingerprints == (self.TUESDAY.fingerprint,)
+        with pytest.raises(BudgetError, match="shortfall"):
+            ItemCounts(epsilon=1, cap=2).release(self.MONDAY, ledger=ledger.about("customers"))
+        assert ledger.datasets()[0].fingerprints == (self.TUESDAY.fingerprint,)
+
     def test_a_refused_charge_attaches_nothing(self, ledger: Ledger) -> None:
         ledger.open(population="customers", epsilon="1/4")
         with pytest.raises(BudgetError, match="shortfall"):

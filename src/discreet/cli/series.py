@@ -62,7 +62,9 @@ def open_series(
             help="Models without a history: people expected by the end, from which --settle follows; public.",
         ),
     ] = None,
-    people: Annotated[int, typer.Option("--people", min=1, help="The most people that are expected; public.")] = 10**7,
+    people: Annotated[
+        int, typer.Option("--people", min=1, help="The most people that may come, so that sums fit; public.")
+    ] = 10**7,
     option: Settings = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Show what to expect and spend nothing.")] = False,
 ) -> None:
@@ -184,6 +186,8 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
     rows = [
         ("method", facts["method"]),
         ("steps", f"{facts['last'] + 1} of {facts['steps']} taken"),
+        ("days", "all" if series.window is None else str(series.window)),
+        ("first release", f"step {facts['settle']}"),
         ("missed", ", ".join(map(str, facts["missed"])) or "none"),
         ("noise", "-" if facts["noise_factor"] is None else f"{facts['noise_factor']:.2f} × a single release"),
         ("charged", "without a ledger" if not facts["ledger"] else f"entry {facts['charge']} of {facts['ledger']}"),
