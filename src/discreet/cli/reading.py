@@ -151,7 +151,6 @@ class TableReading:
         Path | None, typer.Option("--domains", metavar="FILE", help="Public domains of attributes, in JSON.")
     ] = None
     format: FormatOption = None
-    missing: MissingOption = None
     encoding: EncodingOption = None
 
     def read(self, path: Path) -> Table:
@@ -159,9 +158,9 @@ class TableReading:
         from discreet.data import Table, read
 
         if self.domains is None:
-            table = Reading(format=self.format, missing=self.missing, encoding=self.encoding).table(path)
+            table = Reading(format=self.format, encoding=self.encoding).table(path)
         else:
-            given = {name: value for name in ("missing", "encoding") if (value := getattr(self, name)) is not None}
+            given = {} if self.encoding is None else {"encoding": self.encoding}
             table = read(path, format=self.format, domains=_domains(self.domains), **given)
             assert isinstance(table, Table)
         return table if self.attributes is None else table.with_attributes(_names(self.attributes))

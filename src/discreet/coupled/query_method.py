@@ -53,8 +53,9 @@ class QuerySetting:
             raise PrivacyError(
                 "these rows were selected from a table. Their number depends on their values, and these methods treat "
                 "the number of rows as public.",
-                remedy="Ask the whole table, with the condition in the queries; or, if the condition looked at public "
-                "values only, make a new table of these rows: Table(part.to_frame(), domains=…).",
+                remedy="Ask the whole table, with the condition in the queries, and with a declared value for what is "
+                "missing; or, if the condition looked at public values only, make a new table of these rows: "
+                "Table(part.to_frame(), domains=…).",
             )
         if coupling is not None:
             coupling.require_fits(table)

@@ -35,10 +35,8 @@ DECLARE_ANOTHER = Remedy(
     cli="Correct the value, or declare another domain with --domains FILE.",
 )
 UNKNOWN_VALUE = Remedy(
-    "Write a value for what is not known, such as 'unknown', and declare it in the domain; or leave such rows out with "
-    "missing='drop'.",
-    cli="Write a value for what is not known, such as 'unknown', and declare it in the domain; or leave such rows out "
-    "with --missing drop.",
+    "Declare a value for what is not known, such as '' for a blank field or 'unknown', in the domain.",
+    cli='Declare a value for what is not known, such as "" for a blank field or "unknown", in --domains FILE.',
 )
 
 

@@ -155,6 +155,7 @@ class Interactions(UserRecords):
     ) -> None:
         kinds = id_kinds(ids, ("user", "item"))
         require_choice(duplicates, "duplicates", POLICIES)
+        require_choice(missing, "missing", ("error", "drop"))
         names = [user, item, rating or "rating", timestamp or "timestamp"]
         frame = as_frame(data, names, ids=(user, item), as_text=context)
         require_columns(frame, (user, item, *context), NAME_COLUMNS)

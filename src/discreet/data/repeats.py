@@ -79,7 +79,8 @@ def sum_of_each(repeated: NDArray[np.bool_], rating: NDArray[np.floating]) -> ND
     run = np.cumsum(~repeated) - 1
     # Floating-point sums depend on the order of the terms.
     ordered = rating.astype(np.float64)[np.lexsort((rating, run))]
-    return np.add.reduceat(ordered, np.flatnonzero(~repeated)) if ordered.size else ordered
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses sums that are not finite
+        return np.add.reduceat(ordered, np.flatnonzero(~repeated)) if ordered.size else ordered
 
 
 def require_summable(policy: Duplicates, *, rated: bool, scaled: bool) -> None:

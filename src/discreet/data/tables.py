@@ -41,7 +41,8 @@ class Table(Dataset):
         Column that says which rows are coupled (a household, a patient …). It is no attribute: no query sees it.
     missing
         What to do with a row that lacks a value (None, null, NaN, or blank text that the domain does not declare):
-        ``"error"``, or ``"drop"`` it. With ``"drop"`` the number of rows is not public.
+        ``"error"``, or ``"drop"`` it. With ``"drop"`` the number of rows is not public, and methods that take it for
+        public refuse the table: declare a value for what is missing instead.
     name
         What the data are called in messages and in the ledger.
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.diagnosis import Columns, Declared, all_problems, values_outside, wrong_rows, wrong_triples
-from discreet.data.domains import Domain, as_domain, read_text
+from discreet.data.domains import CategoricalDomain, Domain, as_domain, read_text
 from discreet.data.fingerprints import WITHOUT_MISSING, cut_by_record
 from discreet.data.frames import as_frame, times_within
 from discreet.data.id_forms import IdKind, coded, id_kinds
@@ -291,7 +291,10 @@ class TableDraft:
         for attribute, domain in domains.items():
             if attribute not in frame.columns or frame[attribute].dtype != pl.String:
                 continue
-            values = read_text(frame[attribute], domain)
+            text = frame[attribute]
+            if isinstance(domain, CategoricalDomain) and "" in domain.values:
+                text = text.fill_null("")  # the domain declares what a blank field means
+            values = read_text(text, domain)
             typed = typed.with_columns(values.alias(attribute))
             unread = values.is_null().to_numpy()
             if unread.any():

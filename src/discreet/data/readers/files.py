@@ -329,9 +329,9 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _utf8_chunks(path: Path, codec: str) -> Iterator[bytes]:
-    """The file as valid UTF-8; chunks end between characters."""
+    """The file as valid UTF-8; chunks end between characters. What comes before a wrong byte is returned first."""
     decoder = codecs.getincrementaldecoder(codec)()
-    offset, begun, last = 0, False, False
+    offset, begun, last, wrong = 0, False, False, None
     with _open(path) as stream:
         while not last:
             raw = _read(stream, path, BLOCK_BYTES)
@@ -345,12 +345,17 @@ def _utf8_chunks(path: Path, codec: str) -> Iterator[bytes]:
                 try:
                     text = decoder.decode(raw, final=last).encode()
                 except UnicodeError as error:
-                    raise _wrong_encoding(path, error, offset - len(kept), codec) from None
+                    wrong = _wrong_encoding(path, error, offset - len(kept), codec)
+                    if not isinstance(error, UnicodeDecodeError) or codec not in _ASCII_SUPERSETS:
+                        raise wrong from None
+                    text = error.object[: error.start].decode(codec).encode()
             offset += len(raw)
             if text and not begun:
                 text, begun = text.removeprefix(b"\xef\xbb\xbf"), True
             if text:
                 yield text
+            if wrong is not None:
+                raise wrong
 
 
 def _wrong_encoding(path: Path, error: UnicodeError, offset: int, codec: str) -> DataError:
