@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet as dc
@@ -80,7 +81,7 @@ def test_files_and_copies_keep_the_mark(tmp_path: Path, text: str) -> None:
         data = read(path, missing="drop")
     assert isinstance(data, dc.Interactions)
     again = read(write(data, tmp_path / "kept"))
-    for one in (data, again, data.emptied(), data.filter([True] * len(data), independent="record")):
+    for one in (data, again, data.emptied(), data.filter(np.ones(len(data), dtype=bool), independent="record")):
         assert refusal(one, "user/replace")
         assert not refusal(one, "record")
 
