@@ -92,35 +92,41 @@ class FolkRank(TagRecommender):
 
     def _fit(self, data: TagAssignments) -> None:
         self.graph_ = folk_graph(data)
-        self._degree = np.asarray(self.graph_.sum(axis=1), dtype=Weight)
         self._data = data
 
     def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
         n_tags = self._data.n_tags if own is None else own.n_tags
-        scores = np.empty((users.size, n_tags), dtype=Weight)
+        scores, graph = np.empty((users.size, n_tags), dtype=Weight), self._with_room(own)
         for begin in range(0, users.size, QUERIES_AT_ONCE):
             end = min(begin + QUERIES_AT_ONCE, users.size)
             some = None if own is None else own.part(begin, end)
-            weights = self._spread(users[begin:end], resources[begin:end], some)
+            weights = self._spread(graph, users[begin:end], resources[begin:end], some)
             scores[begin:end] = weights[weights.shape[0] - n_tags :].T
         return scores
 
-    def _spread(self, users: Codes, resources: Codes, own: OwnTriples | None) -> AnyFloats:
-        """Weights of all nodes after the last iteration; one column a query.
+    def _with_room(self, own: OwnTriples | None) -> csr_array:
+        """The graph with nodes for what the people who ask bring along.
 
         Users come first, then one place for a stranger (each query has a column of its own), resources, tags.
         """
+        from scipy.sparse import csr_array
+
         data = self._data
-        n_resources, n_tags = (data.n_resources, data.n_tags) if own is None else (own.n_resources, own.n_tags)
-        resource_node, tag_node = data.n_users + 1, data.n_users + 1 + n_resources
-        known = np.r_[
-            : data.n_users, resource_node : resource_node + data.n_resources, tag_node : tag_node + data.n_tags
-        ]
-        degree = np.zeros((tag_node + n_tags, 1), dtype=Weight)
-        degree[known, 0] = self._degree
+        known = (data.n_users, data.n_resources, data.n_tags)
+        wanted = (data.n_users + 1, *(known[1:] if own is None else (own.n_resources, own.n_tags)))
+        first, size = np.cumsum([0, *wanted[:2]]), sum(wanted)
+        node = np.concatenate([start + np.arange(number) for start, number in zip(first, known, strict=True)])
+        starts = np.zeros(size + 1, dtype=self.graph_.indptr.dtype)
+        starts[node + 1] = np.diff(self.graph_.indptr)
+        columns = node.astype(self.graph_.indices.dtype)[self.graph_.indices]
+        return csr_array((self.graph_.data, columns, np.cumsum(starts, dtype=starts.dtype)), shape=(size, size))
+
+    def _spread(self, graph: csr_array, users: Codes, resources: Codes, own: OwnTriples | None) -> AnyFloats:
+        """Weights of all nodes after the last iteration; one column a query."""
+        degree = np.asarray(graph.sum(axis=1), dtype=Weight)[:, np.newaxis]
         asking, changes = users.astype(np.int64), None
         if own is not None and own.tag.size:
-            asking[(users < 0) & (np.diff(own.starts) > 0)] = data.n_users
+            asking[(users < 0) & (np.diff(own.starts) > 0)] = self._data.n_users
             changes = self._changes(users, asking, own)
             degree = degree + np.asarray(changes.sum(axis=1)).reshape(len(degree), users.size)
         share = np.divide(Weight(1), degree, out=np.zeros_like(degree), where=degree > 0)
@@ -128,7 +134,7 @@ class FolkRank(TagRecommender):
         for _ in range(self.iterations):
             sent = weights * share
             weights = Weight(1 - self.damping) * preference
-            weights[known] += Weight(self.damping) * (self.graph_ @ sent[known])
+            weights += Weight(self.damping) * (graph @ sent)
             if changes is not None:
                 weights += Weight(self.damping) * (changes @ sent.ravel()).reshape(sent.shape)
         return weights
