@@ -10,7 +10,7 @@ python benchmarks/audit.py --only pncf,lpa    some of it, by name
 python benchmarks/audit.py --data PATH        the games on real records of this kind are played on these
 python benchmarks/audit.py --seconds 180      as long for each as `discreet audit` takes
 
-Exit code 1 if a promise that is known to be false passes, or one that is proved is refuted.
+Exit code 1 if a guarantee that is known to be false passes, or one that is proved is refuted.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Line:
 
     @property
     def surprising(self) -> bool:
-        """A false promise that passed, or a proved one that did not."""
+        """A false guarantee that passed, or a proved one that did not."""
         refuted = self.verdict == "REFUTED"
         return (self.standing == "refuted" and not refuted) or (self.standing == "proved" and refuted)
 
@@ -200,11 +200,11 @@ def _synthetic(kind: str) -> Dataset:
 
 
 def _line(name: str, report: AuditReport, seconds: float) -> Line:
-    score, promise = report.worst, report.guarantee
+    score, guarantee = report.worst, report.guarantee
     claim = score.claim
     measure = "ε" if claim is None else claim.measure
     standing = (
-        "none" if promise is None else "proved" if promise.standing is Standing.PROVED else promise.standing.value
+        "none" if guarantee is None else "proved" if guarantee.standing is Standing.PROVED else guarantee.standing.value
     )
     return Line(
         system=name,

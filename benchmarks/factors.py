@@ -1,6 +1,6 @@
 """The recommended private model beside implicit's ALS: what a fit costs, and how many users are served in a second.
 
-python benchmarks/factors.py                         a synthetic world of 25 million records
+python benchmarks/factors.py                         a synthetic dataset of 25 million records
 python benchmarks/factors.py --records 2_500_000     a smaller one
 python benchmarks/factors.py --repeats 3             the best of three fits counts
 
@@ -88,9 +88,9 @@ def peer(likes: Likes, threads: int) -> Job:
     return Job(fit, serve)
 
 
-def measure(who: str, world: Path, threads: int, repeats: int) -> dict[str, float]:
+def measure(who: str, dataset: Path, threads: int, repeats: int) -> dict[str, float]:
     """Best times, processor times and peak memory."""
-    with np.load(world) as stored:
+    with np.load(dataset) as stored:
         likes = Likes(stored["user"], stored["item"], int(stored["n_items"]))
 
     def prepared(part: Likes) -> Job:
@@ -128,10 +128,10 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, time.perf_counter() - begun, time.process_time() - used
 
 
-def compare(world: Path, options: argparse.Namespace) -> bool:
+def compare(dataset: Path, options: argparse.Namespace) -> bool:
     """Print the table; whether both goals are met."""
     print(f"{'':<12}{'fit s':>8}{'× implicit':>12}{'CPU s':>8}{'peak MiB':>10}{'users/s':>10}{'CPU s':>8}{'each':>6}")
-    found = {who: run(who, world, options) for who in (PEER, OURS)}
+    found = {who: run(who, dataset, options) for who in (PEER, OURS)}
     for who, one in found.items():
         print(
             f"{who:<12}{one['fit']:>8.1f}{one['fit'] / found[PEER]['fit']:>12.2f}{one['fit_processor']:>8.1f}"
@@ -145,10 +145,10 @@ def compare(world: Path, options: argparse.Namespace) -> bool:
     return fast and served
 
 
-def run(who: str, world: Path, options: argparse.Namespace) -> dict[str, float]:
+def run(who: str, dataset: Path, options: argparse.Namespace) -> dict[str, float]:
     python = interpreter(PEER) if who == PEER else Path(sys.executable)
     environment = os.environ | dict.fromkeys(THREAD_LIMITS, str(options.threads)) | PROMPT_RELEASE
-    command = [python, __file__, "--measure", who, "--world", world, "--threads", options.threads]
+    command = [python, __file__, "--measure", who, "--dataset", dataset, "--threads", options.threads]
     done = subprocess.run(
         [str(part) for part in (*command, "--repeats", options.repeats)],
         env=environment,
@@ -163,22 +163,22 @@ def run(who: str, world: Path, options: argparse.Namespace) -> dict[str, float]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, default=LARGE[0], help="records of the world")
+    parser.add_argument("--records", type=int, default=LARGE[0], help="records of the dataset")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=1, help="fits and servings; the best ones count")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--world", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--dataset", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        print(json.dumps(measure(options.measure, options.world, options.threads, options.repeats)))
+        print(json.dumps(measure(options.measure, options.dataset, options.threads, options.repeats)))
         return 0
     _, data = large(options.records)
     print(f"{len(data):,} records, {data.n_users:,} users × {data.n_items:,} items, {options.threads} threads")
     with tempfile.TemporaryDirectory() as folder:
-        world = Path(folder) / "world.npz"
-        np.savez(world, user=data.user, item=data.item, n_items=data.n_items)
+        dataset = Path(folder) / "dataset.npz"
+        np.savez(dataset, user=data.user, item=data.item, n_items=data.n_items)
         del data
-        met = compare(world, options)
+        met = compare(dataset, options)
     return 0 if met else 1
 
 

@@ -1,7 +1,7 @@
 """Neighbor lists: time and memory of item-kNN, ours beside implicit, sparse_dot_topn and LensKit, in one run.
 
-python benchmarks/neighbors.py                         MovieLens-1M, and a synthetic world of 25 million ratings
-python benchmarks/neighbors.py --records 2_500_000     a smaller synthetic world; 0 leaves it out
+python benchmarks/neighbors.py                         MovieLens-1M, and a synthetic dataset of 25 million ratings
+python benchmarks/neighbors.py --records 2_500_000     a smaller synthetic dataset; 0 leaves it out
 python benchmarks/neighbors.py --peers implicit        one peer alone
 
 Everybody finds the 50 nearest of each item by cosine over whole rating vectors (LensKit: after taking the item's mean
@@ -142,9 +142,9 @@ FITS: dict[str, Callable[..., Callable[[], float]]] = {
 # One measurement, in a process of its own
 
 
-def measure(who: str, world: Path, k: int, threads: int, repeats: int) -> dict[str, float]:
+def measure(who: str, dataset: Path, k: int, threads: int, repeats: int) -> dict[str, float]:
     """Best time, processor time and peak memory of a fit."""
-    with np.load(world) as stored:
+    with np.load(dataset) as stored:
         ratings = Ratings(stored["user"], stored["item"], stored["rating"])
     make = FITS.get(who) or partial(fit_ours, kind=OURS[who])
     make(Ratings(ratings.user[:2000], ratings.item[:2000], ratings.rating[:2000]), k, threads)()
@@ -191,7 +191,7 @@ def status(name: str) -> float:
     raise OSError(name)
 
 
-# Environments and worlds
+# Environments and datasets
 
 
 def interpreter(peer: str) -> Path:
@@ -209,7 +209,7 @@ def interpreter(peer: str) -> Path:
 
 
 def movielens(folder: Path) -> tuple[str, Any]:
-    """MovieLens-1M where it is, otherwise a synthetic world of its shape."""
+    """MovieLens-1M where it is, otherwise a synthetic dataset of its shape."""
     from discreet.data import read, synthetic
 
     if folder.exists():
@@ -219,7 +219,7 @@ def movielens(folder: Path) -> tuple[str, Any]:
 
 
 def large(records: int) -> tuple[str, Any]:
-    """A synthetic world of the shape of MovieLens-25M, or smaller."""
+    """A synthetic dataset of the shape of MovieLens-25M, or smaller."""
     from discreet.data import synthetic
 
     share = records / LARGE[0]
@@ -231,18 +231,18 @@ def large(records: int) -> tuple[str, Any]:
 
 
 def compare(name: str, data: Any, options: argparse.Namespace, repeats: int) -> bool:
-    """Print the table of one world; whether ours met the goal."""
+    """Print the table of one dataset; whether ours met the goal."""
     print(f"\n{name}: {len(data):,} ratings, {data.n_users:,} × {data.n_items:,}", end="; ")
     print(f"{options.threads} threads, k = {options.k}")
     print(f"{'':<20}{'seconds':>9}{'× ours':>8}{'CPU s':>8}{'peak MiB':>10}{'× ours':>8}  scores")
     with tempfile.TemporaryDirectory() as folder:
-        world = Path(folder) / "world.npz"
-        np.savez(world, user=data.user, item=data.item, rating=data.rating.astype(np.float32))
+        dataset = Path(folder) / "dataset.npz"
+        np.savez(dataset, user=data.user, item=data.item, rating=data.rating.astype(np.float32))
         del data
         found: dict[str, dict[str, float]] = {}
         for who in (*OURS, *options.peers):
             try:
-                found[who] = run(who, world, options, repeats)
+                found[who] = run(who, dataset, options, repeats)
             except subprocess.CalledProcessError as error:
                 reason = (error.stderr or b"").decode(errors="replace").strip().splitlines() or ["no reason given"]
                 print(f"{who:<20}  could not be measured: {reason[-1]}", flush=True)
@@ -267,10 +267,10 @@ def agreement(who: str, one: dict[str, float], ours: dict[str, float]) -> str:
     return "as ours" if math.isclose(one["total"], ours["total"], rel_tol=1e-4) else "NOT as ours"
 
 
-def run(who: str, world: Path, options: argparse.Namespace, repeats: int) -> dict[str, float]:
+def run(who: str, dataset: Path, options: argparse.Namespace, repeats: int) -> dict[str, float]:
     python = interpreter(who) if who in PEERS else sys.executable
     environment = os.environ | dict.fromkeys(THREAD_LIMITS, str(options.threads)) | PROMPT_RELEASE
-    command = [python, __file__, "--measure", who, "--world", world, "--k", options.k, "--threads", options.threads]
+    command = [python, __file__, "--measure", who, "--dataset", dataset, "--k", options.k, "--threads", options.threads]
     done = subprocess.run(
         [str(part) for part in (*command, "--repeats", repeats)], env=environment, check=True, capture_output=True
     )
@@ -280,16 +280,16 @@ def run(who: str, world: Path, options: argparse.Namespace, repeats: int) -> dic
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=CACHE / "data" / "ml-1m", help="MovieLens-1M, as make data has it")
-    parser.add_argument("--records", type=int, default=LARGE[0], help="ratings of the large world; 0 for none")
+    parser.add_argument("--records", type=int, default=LARGE[0], help="ratings of the large dataset; 0 for none")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--k", type=int, default=50)
-    parser.add_argument("--repeats", type=int, default=5, help="fits of the small world; the best one counts")
+    parser.add_argument("--repeats", type=int, default=5, help="fits of the small dataset; the best one counts")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--world", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--dataset", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        print(json.dumps(measure(options.measure, options.world, options.k, options.threads, options.repeats)))
+        print(json.dumps(measure(options.measure, options.dataset, options.k, options.threads, options.repeats)))
         return 0
     met = compare(*movielens(options.data), options, options.repeats)
     if options.records:

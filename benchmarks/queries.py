@@ -28,7 +28,7 @@ LEAST_RATE = 5_000
 OUT_OF_REACH = 10**9
 
 
-def world() -> Table:
+def dataset() -> Table:
     generator = np.random.default_rng(7)
     codes = {name: np.minimum(generator.geometric(0.03, ROWS) - 1, SIDE - 1) for name in ("first", "second")}
     return Table(codes, domains=dict.fromkeys(codes, range(SIDE)))
@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=100_000)
     options = parser.parse_args(arguments)
-    table = world()
+    table = dataset()
     peer = looped(table, min(options.queries, 2_000))
     print(f"{'stream':<12}{'queries/s':>12}{'× loop':>9}{'updates':>9}")
     print(f"{'NumPy loop':<12}{peer:>12,.0f}{1:>9.1f}{0:>9}")

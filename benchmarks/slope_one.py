@@ -1,8 +1,8 @@
 """Slope One beside that of Surprise: time and memory of a fit, and the errors of both on the same held-out ratings.
 
-python benchmarks/slope_one.py                     MovieLens 100K from `make data`, or a synthetic world of its shape
+python benchmarks/slope_one.py                     MovieLens 100K from `make data`, or a synthetic dataset of its shape
 python benchmarks/slope_one.py --data PATH         any ratings that discreet reads
-python benchmarks/slope_one.py --records 25_000_000 --overlap 10     ours alone, on a large synthetic world
+python benchmarks/slope_one.py --records 25_000_000 --overlap 10     ours alone, on a large synthetic dataset
 
 Both learn from the same four fifths of the ratings and predict those of the rest whose user and item they have met (for
 others the two libraries fall back on different means), each in a process of its own and on one thread; Surprise has no
@@ -37,7 +37,7 @@ GOAL, DECIMALS = 3, 3
 WARM_UP = 2_000
 
 
-class World(NamedTuple):
+class Ratings(NamedTuple):
     """Ratings to learn from and ratings to predict, as codes."""
 
     train: dict[str, NDArray[Any]]
@@ -45,10 +45,10 @@ class World(NamedTuple):
     low: float
     high: float
 
-    def warm_up(self) -> World:
+    def warm_up(self) -> Ratings:
         """A few ratings, to learn from and to predict."""
         few = {name: column[:WARM_UP] for name, column in self.train.items()}
-        return World(few, few, self.low, self.high)
+        return Ratings(few, few, self.low, self.high)
 
 
 class Job(NamedTuple):
@@ -58,26 +58,26 @@ class Job(NamedTuple):
     predict: Callable[[Any], NDArray[np.float64]]
 
 
-def ours(world: World) -> Job:
+def ours(dataset: Ratings) -> Job:
     from discreet.data import Interactions
     from discreet.pairs import SlopeOne
 
     # Half stars are steps of one half; whole ratings are multiples of that, too.
-    scale = f"{world.low:g}:{world.high:g}:0.5"
-    columns = {"user_id": world.train["user"], "item_id": world.train["item"], "rating": world.train["rating"]}
-    data = Interactions(columns, items=np.union1d(world.train["item"], world.test["item"]), scale=scale)
-    asked = list(zip(world.test["user"].tolist(), world.test["item"].tolist(), strict=True))
+    scale = f"{dataset.low:g}:{dataset.high:g}:0.5"
+    columns = {"user_id": dataset.train["user"], "item_id": dataset.train["item"], "rating": dataset.train["rating"]}
+    data = Interactions(columns, items=np.union1d(dataset.train["item"], dataset.test["item"]), scale=scale)
+    asked = list(zip(dataset.test["user"].tolist(), dataset.test["item"].tolist(), strict=True))
     return Job(lambda: SlopeOne(average="compared").fit(data), lambda model: model.predict(asked)["score"].to_numpy())
 
 
-def peer(world: World) -> Job:
+def peer(dataset: Ratings) -> Job:
     import pandas
     from surprise import Dataset, Reader, SlopeOne  # pyright: ignore[reportMissingImports]
 
-    frame = pandas.DataFrame({name: world.train[name] for name in ("user", "item", "rating")})
-    reader = Reader(rating_scale=(world.low, world.high))
+    frame = pandas.DataFrame({name: dataset.train[name] for name in ("user", "item", "rating")})
+    reader = Reader(rating_scale=(dataset.low, dataset.high))
     train = Dataset.load_from_df(frame, reader).build_full_trainset()
-    asked = list(zip(world.test["user"].tolist(), world.test["item"].tolist(), strict=True))
+    asked = list(zip(dataset.test["user"].tolist(), dataset.test["item"].tolist(), strict=True))
     return Job(lambda: SlopeOne().fit(train), lambda model: np.array([model.predict(u, i).est for u, i in asked]))
 
 
@@ -88,12 +88,12 @@ def measure(who: str, path: Path, repeats: int) -> dict[str, float]:
     """Best time and peak memory of a fit, and the errors of its predictions."""
     with np.load(path) as stored:
         sides = [{n: stored[f"{side}_{n}"] for n in ("user", "item", "rating")} for side in ("train", "test")]
-        world = World(sides[0], sides[1], float(stored["low"]), float(stored["high"]))
+        dataset = Ratings(sides[0], sides[1], float(stored["low"]), float(stored["high"]))
     make = ours if who == OURS else peer
-    few = make(world.warm_up())
+    few = make(dataset.warm_up())
     few.predict(few.fit())
-    job, truth = make(world), world.test["rating"].astype(np.float64)
-    del world, few
+    job, truth = make(dataset), dataset.test["rating"].astype(np.float64)
+    del dataset, few
     before, peak, times, model = forget_peak(), 0.0, [], None
     for _ in range(repeats):
         model = None
@@ -112,10 +112,10 @@ def measure(who: str, path: Path, repeats: int) -> dict[str, float]:
     }
 
 
-def run(who: str, world: Path, options: argparse.Namespace) -> dict[str, float]:
+def run(who: str, dataset: Path, options: argparse.Namespace) -> dict[str, float]:
     python = interpreter(PEER) if who == PEER else Path(sys.executable)
     environment = os.environ | dict.fromkeys(THREAD_LIMITS, "1") | PROMPT_RELEASE
-    command = [python, __file__, "--measure", who, "--world", world, "--repeats", options.repeats]
+    command = [python, __file__, "--measure", who, "--dataset", dataset, "--repeats", options.repeats]
     done = subprocess.run([str(part) for part in command], env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{who} could not be measured:\n{done.stderr}")
@@ -136,14 +136,14 @@ def compare(data: Any, options: argparse.Namespace) -> bool:
     print(f"{data.name}: {len(train):,} ratings to learn from, {len(test):,} to predict, one thread")
     print(f"{'':<12}{'fit CPU s':>10}{'× ours':>8}{'peak MiB':>10}{'predict CPU s':>15}{'RMSE':>9}{'MAE':>9}")
     with tempfile.TemporaryDirectory() as folder:
-        world = Path(folder) / "world.npz"
+        dataset = Path(folder) / "dataset.npz"
         columns: dict[str, Any] = {
             f"{side}_{name}": values
             for side, part in (("train", train), ("test", test))
             for name, values in _columns(part, data).items()
         }
-        np.savez(world, low=float(data.scale.low), high=float(data.scale.high), **columns)
-        found = {who: run(who, world, options) for who in (OURS, PEER)}
+        np.savez(dataset, low=float(data.scale.low), high=float(data.scale.high), **columns)
+        found = {who: run(who, dataset, options) for who in (OURS, PEER)}
     for who, one in found.items():
         print(
             f"{who:<12}{one['fit']:>10.3f}{one['fit'] / found[OURS]['fit']:>8.1f}{one['peak'] / 2**20:>10.0f}"
@@ -157,7 +157,7 @@ def compare(data: Any, options: argparse.Namespace) -> bool:
 
 
 def alone(options: argparse.Namespace) -> bool:
-    """Time and memory of a fit on a large world, which Surprise has no room for."""
+    """Time and memory of a fit on a large dataset, which Surprise has no room for."""
     from discreet.pairs import SlopeOne
 
     _, data = large(options.records)
@@ -190,15 +190,17 @@ def chosen_data(path: Path) -> Any:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=CACHE / "data" / "ml-100k", help="file or folder")
-    parser.add_argument("--records", type=int, help="ours alone, on a synthetic world of so many ratings")
-    parser.add_argument("--overlap", type=int, default=10, help="of the large world: pairs need more raters than this")
-    parser.add_argument("--head", type=int, help="of the large world: compare so many items only")
+    parser.add_argument("--records", type=int, help="ours alone, on a synthetic dataset of so many ratings")
+    parser.add_argument(
+        "--overlap", type=int, default=10, help="of the large dataset: pairs need more raters than this"
+    )
+    parser.add_argument("--head", type=int, help="of the large dataset: compare so many items only")
     parser.add_argument("--repeats", type=int, default=3, help="fits; the best one counts")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--world", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--dataset", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        print(json.dumps(measure(options.measure, options.world, options.repeats)))
+        print(json.dumps(measure(options.measure, options.dataset, options.repeats)))
         return 0
     met = alone(options) if options.records else compare(chosen_data(options.data), options)
     return 0 if met else 1

@@ -1,6 +1,6 @@
-"""How long it takes to make synthetic worlds, up to the size of MovieLens 25M; the target is two minutes and 6 GiB.
+"""How long it takes to make synthetic datasets, up to the size of MovieLens 25M; the target is two minutes and 6 GiB.
 
-python benchmarks/synthetic.py            films at 0.1, 1 and 25 million ratings, and the other worlds
+python benchmarks/synthetic.py            films at 0.1, 1 and 25 million ratings, and the other datasets
 python benchmarks/synthetic.py --quick    without the large ones
 """
 
@@ -34,20 +34,22 @@ MOST_SECONDS, MOST_GIB = 120, 6
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="leave the large worlds out")
-    worlds = SMALL if parser.parse_args(arguments).quick else {**SMALL, **LARGE}
+    parser.add_argument("--quick", action="store_true", help="leave the large datasets out")
+    datasets = SMALL if parser.parse_args(arguments).quick else {**SMALL, **LARGE}
 
     met = True
-    print(f"{'world':<24}{'records':>12}{'seconds':>9}{'M/s':>7}{'peak GiB':>10}")
-    for name, make in worlds.items():
+    print(f"{'dataset':<24}{'records':>12}{'seconds':>9}{'M/s':>7}{'peak GiB':>10}")
+    for name, make in datasets.items():
         begin = time.perf_counter()
-        world = make()
+        dataset = make()
         seconds = time.perf_counter() - begin
-        # The peak is of the whole process so far: the last and largest world is the one that it tells of.
+        # The peak is of the whole process so far: the last and largest dataset is the one that it tells of.
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{name:<24}{len(world):>12,}{seconds:>9.2f}{len(world) / seconds / 1e6:>7.2f}{peak:>10.2f}", flush=True)
+        print(
+            f"{name:<24}{len(dataset):>12,}{seconds:>9.2f}{len(dataset) / seconds / 1e6:>7.2f}{peak:>10.2f}", flush=True
+        )
         met = met and seconds <= MOST_SECONDS and peak <= MOST_GIB
-        del world
+        del dataset
     return 0 if met else 1
 
 

@@ -4,7 +4,7 @@ python -m benchmarks third_party                     everything, 60 seconds each
 python -m benchmarks third_party --only ReuseKNN     some of it
 python -m benchmarks third_party --seconds 180       as long for each as `discreet audit` takes
 
-Models of implicit, LensKit and Surprise at their default settings, which promise nothing, and two neighbor models of
+Models of implicit, LensKit and Surprise at their default settings, which guarantee nothing, and two neighbor models of
 the literature (``discreet.testing.noisy_knn``) with what is claimed of them. The libraries are installed when this is
 first run, into an environment of its own in the cache, never into that of the project.
 """

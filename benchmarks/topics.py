@@ -1,6 +1,6 @@
 """The topic model beside that of tomotopy: triples × sweeps a second, and how good the topics are.
 
-python benchmarks/topics.py                  a synthetic world: 12,000 resources, 190,000 triples, 10,000 tags; K = 100
+python benchmarks/topics.py                  synthetic data: 12,000 resources, 190,000 triples, 10,000 tags; K = 100
 python benchmarks/topics.py --data PATH      any tag assignments that discreet reads
 python benchmarks/topics.py --quick          fewer sweeps: no judgment
 
@@ -110,7 +110,7 @@ def peer(resource: NDArray[Any], tag: NDArray[Any], options: argparse.Namespace)
 
 def measure(who: str, options: argparse.Namespace) -> None:
     """Sweep a portion for each line that comes in, and answer with its times; in the end write what was learned."""
-    with np.load(options.world) as stored:
+    with np.load(options.dataset) as stored:
         resource, tag = stored["resource"], stored["tag"]
     topics = (ours if who == OURS else peer)(resource, tag, options)
     print(flush=True)
@@ -137,8 +137,8 @@ class Contestant:
             __file__,
             "--measure",
             who,
-            "--world",
-            folder / "world.npz",
+            "--dataset",
+            folder / "dataset.npz",
             "--out",
             self.out,
         ]
@@ -193,7 +193,7 @@ def run(data: Any, threads: int, seed: int, options: argparse.Namespace) -> dict
     shape |= {"resources": data.n_resources, "tags": data.n_tags}
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        np.savez(Path(folder) / "world.npz", resource=data.resource[~held], tag=data.tag[~held])
+        np.savez(Path(folder) / "dataset.npz", resource=data.resource[~held], tag=data.tag[~held])
         both = {who: Contestant(who, Path(folder), shape) for who in (OURS, PEER)}
         for _ in range(options.sweeps // PORTION):
             for one in both.values():
@@ -274,7 +274,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sweeps", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="few sweeps of one seed")
-    for hidden, kind in (("measure", str), ("world", Path), ("out", Path), ("threads", int), ("seed", int)):
+    for hidden, kind in (("measure", str), ("dataset", Path), ("out", Path), ("threads", int), ("seed", int)):
         parser.add_argument(f"--{hidden}", type=kind, help=argparse.SUPPRESS)
     for hidden in ("resources", "tags"):
         parser.add_argument(f"--{hidden}", type=int, help=argparse.SUPPRESS)

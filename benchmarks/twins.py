@@ -5,9 +5,9 @@ next one comes. Times are CPU times of building one list. "full" compares the ne
 does. "full, by column" is a full computation, too, which only looks at those who have rated the same items; it is
 what the hash falls back on, unless "rows" says otherwise.
 
-python benchmarks/twins.py                 MovieLens 1M from `make data`, or a synthetic world of its size
+python benchmarks/twins.py                 MovieLens 1M from `make data`, or a synthetic dataset of its size
 python benchmarks/twins.py --data PATH     any ratings that discreet reads
-python benchmarks/twins.py --quick         a small synthetic world
+python benchmarks/twins.py --quick         a small synthetic dataset
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="file or folder; MovieLens 1M from the cache unless told")
     parser.add_argument("--trials", type=int, default=3, help="attacks for each method")
-    parser.add_argument("--quick", action="store_true", help="a small synthetic world")
+    parser.add_argument("--quick", action="store_true", help="a small synthetic dataset")
     options = parser.parse_args(arguments)
     data = chosen_data(options.data, quick=options.quick)
     print(f"{data!r}; {NEW_USERS} equal new users, median of {options.trials} attacks, CPU time")

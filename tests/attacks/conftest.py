@@ -38,10 +38,10 @@ class NoisyUsers:
         sums = BoundedSums(
             np.array([64 * data.n_users]), unit / 64, 64 * unit, 4096 * unit, 64 * unit, True, Unit(), ()
         )
-        promise = Guarantee(Pure(self.epsilon), Unit(), Standing.PROVED, "a claim", "the number of users")
-        with charged(None, data, promise, mechanism=self.name, parameters={}) as charge:
+        guarantee = Guarantee(Pure(self.epsilon), Unit(), Standing.PROVED, "a claim", "the number of users")
+        with charged(None, data, guarantee, mechanism=self.name, parameters={}) as charge:
             noisy = LaplaceMechanism(self.spent).release(sums) / 64
-            release = Release("users", promise, self.name, {}, {"users": noisy})
+            release = Release("users", guarantee, self.name, {}, {"users": noisy})
             charge.settle(release.id)
         return release
 

@@ -84,7 +84,7 @@ def _forget(loaded: set[str], folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small world and a model of it, made once."""
+    """A small dataset and a model of it, made once."""
     folder = tmp_path_factory.mktemp("made")
     films = synthetic.films(users=120, items=40, seed=7)
     write(films, folder / "films.parquet")
@@ -94,13 +94,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def films(made: Path, tmp_path: Path) -> Path:
-    """The small world, in the folder of the test."""
+    """The small dataset, in the folder of the test."""
     return Path(shutil.copy(made / "films.parquet", tmp_path / "films.parquet"))
 
 
 @pytest.fixture
 def model(made: Path, films: Path, tmp_path: Path) -> Path:
-    """The model of the small world, as `discreet fit` leaves it."""
+    """The model of the small dataset, as `discreet fit` leaves it."""
     shutil.copytree(made / "model", tmp_path / "model")
     (tmp_path / "model" / "source.json").write_text(json.dumps({"data": str(films)}))
     return tmp_path / "model"

@@ -63,7 +63,7 @@ def test_similar_items_of_the_whole_catalog(run, model: Path, tmp_path: Path) ->
     assert lists.group_by("item_id").len()["len"].to_list() == [3] * 40
 
 
-def test_fitting_is_booked(run, films: Path) -> None:
+def test_fitting_is_charged(run, films: Path) -> None:
     run("ledger", "open", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db")
     arguments = ["fit", "films.parquet", "--epsilon", "1", "--delta", "1e-6", "--ledger", "b.db", "--out"]
     assert run(*arguments, "one").returncode == 0

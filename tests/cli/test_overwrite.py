@@ -35,9 +35,9 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 @pytest.fixture
 def ledger(films: Path, tmp_path: Path) -> Ledger:
-    book = Ledger(tmp_path / "budget.db")
-    book.open(read(films), epsilon=10, delta="1e-6", unit="user", name="films")
-    return book
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.open(read(films), epsilon=10, delta="1e-6", unit="user", name="films")
+    return ledger
 
 
 def spent(ledger: Ledger) -> object:

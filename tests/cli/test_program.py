@@ -264,9 +264,9 @@ def test_list_and_doctor(run) -> None:
     assert "pip install 'discreet[lenskit]'" in run("doctor").stdout or health["extras"]["lenskit"]
 
 
-@pytest.mark.parametrize("world", ["checkins", "tags", "survey"])
-def test_every_world_can_be_generated_and_described(run, world: str) -> None:
-    assert run("data", "generate", world, "--seed", "1", "--users", "60", "--out", "w").returncode == 0
+@pytest.mark.parametrize("dataset", ["checkins", "tags", "survey"])
+def test_every_dataset_can_be_generated_and_described(run, dataset: str) -> None:
+    assert run("data", "generate", dataset, "--seed", "1", "--users", "60", "--out", "w").returncode == 0
     assert run("data", "describe", "w").returncode == 0
 
 

@@ -31,8 +31,8 @@ Call = Callable[..., Done]
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small world and a release of it, made once."""
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small dataset and a release of it, made once."""
     folder = tmp_path_factory.mktemp("tags")
     data = synthetic.tags(users=60, resources=40, vocabulary=80, records=1_500, seed=7)
     write(data, folder / "tags.parquet")
@@ -42,12 +42,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def call(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """The program in this process, in a folder with the world and with a book to charge."""
+def call(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """The program in this process, in a folder with the dataset and with a ledger to charge."""
     from discreet.cli import main
 
-    shutil.copy(world / "tags.parquet", tmp_path)
-    shutil.copytree(world / "release", tmp_path / "made")
+    shutil.copy(dataset / "tags.parquet", tmp_path)
+    shutil.copytree(dataset / "release", tmp_path / "made")
     data = dc.read(tmp_path / "tags.parquet")
     assert isinstance(data, dc.TagAssignments)
     dc.Ledger(tmp_path / "b.db").open(data, epsilon=4, delta="1e-5", unit="user", name="tags")

@@ -21,8 +21,8 @@ TEXT = Kind("list", lambda path: None, is_folder=False, marked=False)
 
 
 def release(kind: str = "item-counts", *, model: bool = False) -> Release:
-    promise = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "Theorem", "counts")
-    return Release(kind, promise, "m", {}, {"counts": np.ones(3)}, model=model)
+    guarantee = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "Theorem", "counts")
+    return Release(kind, guarantee, "m", {}, {"counts": np.ones(3)}, model=model)
 
 
 @pytest.fixture(params=["one call", "several calls"])

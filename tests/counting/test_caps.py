@@ -20,10 +20,10 @@ from discreet.privacy import selection
     [(20, 10, 0.05, 2, 6.983, 6.865, 6.355), (50, 20, 0.05, 0.5, 8.855, 8.865, 8.688)],
 )
 def test_known_values(users, records, share, epsilon, corrected, weighted, published) -> None:
-    world = {"records": records, "share": share, "epsilon": epsilon}
-    assert best_cap(users, **world) == pytest.approx(corrected, abs=5e-4)
-    assert best_weight(users, **world) == pytest.approx(weighted, abs=5e-4)
-    assert best_cap_as_published(users, **world) == pytest.approx(published, abs=5e-4)
+    dataset = {"records": records, "share": share, "epsilon": epsilon}
+    assert best_cap(users, **dataset) == pytest.approx(corrected, abs=5e-4)
+    assert best_weight(users, **dataset) == pytest.approx(weighted, abs=5e-4)
+    assert best_cap_as_published(users, **dataset) == pytest.approx(published, abs=5e-4)
 
 
 def error(cap: int, users: int, records: int, shares: np.ndarray, epsilon: float) -> float:
@@ -57,9 +57,9 @@ def test_no_cap_of_the_grid_is_better(users: int, records: int, epsilon: float) 
 
 
 def test_the_published_formula_drops_records_where_there_is_no_noise() -> None:
-    world = {"records": 10, "share": 0.01, "epsilon": 1e9}
-    assert best_cap_as_published(10, **world) == pytest.approx(5.05, abs=0.01)
-    assert best_cap(10, **world) == 10
+    dataset = {"records": 10, "share": 0.01, "epsilon": 1e9}
+    assert best_cap_as_published(10, **dataset) == pytest.approx(5.05, abs=0.01)
+    assert best_cap(10, **dataset) == 10
     assert best_cap_as_published(10, records=10, share=0.004, epsilon=1) < 0
     assert best_cap(10, records=10, share=0.004, epsilon=1) == 1
 

@@ -64,11 +64,11 @@ def crowds(extra: int, *, repeats: bool) -> list[Cells]:
     user = np.repeat(np.arange(31), sizes)
     items = [rng.zipf(1.5, n) % 4000 if repeats else rng.choice(4000, n, replace=False) for n in sizes]
     columns = {"user_id": user, "item_id": np.concatenate(items), "day": rng.choice(["dry", "wet", "fog"], user.size)}
-    worlds = [{name: column[user < known] for name, column in columns.items()} for known in (30, 31)]
+    datasets = [{name: column[user < known] for name, column in columns.items()} for known in (30, 31)]
     policy = "keep" if repeats else "error"
     return [
         Cells.of(dc.Interactions(w, context=["day"], items=range(4000), duplicates=policy), ["day=dry,wet"])
-        for w in worlds
+        for w in datasets
     ]
 
 

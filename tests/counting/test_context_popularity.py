@@ -106,7 +106,7 @@ def test_without_contexts_there_are_none(week) -> None:
 
 
 def test_mistakes_cost_nothing(week, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(week, epsilon=10, unit="user")
     wrong: list[dict[str, Any]] = [
         {"epsilon": 0},

@@ -199,7 +199,7 @@ def test_values_without_a_name_are_refused() -> None:
     assert caught.value.column == "value"
 
 
-# What a promise says about types
+# What a guarantee says about types
 
 
 def test_types_of_a_table_are_not_covered() -> None:

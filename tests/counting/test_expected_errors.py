@@ -16,7 +16,7 @@ CONTEXTS = ["day=a,b,c,d"]
 
 
 @pytest.fixture(scope="module")
-def world() -> tuple[dc.Interactions, np.ndarray]:
+def dataset() -> tuple[dc.Interactions, np.ndarray]:
     """People as the profile has them, in a catalog of no particular order; and the true counts that it assumes."""
     rng = np.random.default_rng(3)
     user, rank = np.nonzero(rng.random((PROFILE.users, ITEMS)) < PROFILE.of_one_user(ITEMS))
@@ -53,8 +53,8 @@ WAYS = {
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_estimated_errors_and_lists_are_about_right(name: str, world, fixed_bits) -> None:
-    data, truth = world
+def test_estimated_errors_and_lists_are_about_right(name: str, dataset, fixed_bits) -> None:
+    data, truth = dataset
     expected = WAYS[name].estimate(data, contexts=CONTEXTS, profile=PROFILE, k=TOP)
     assert {"scale", "edge_scale", "loss", "noise_95", "edge_noise_95", "assumed"} <= expected.keys()
     measured = []
@@ -95,8 +95,8 @@ def test_estimated_noise_is_the_noise(name: str, fixed_bits) -> None:
         assert (np.abs(edges) <= known["edge_noise_95"]).mean() == pytest.approx(0.95, abs=0.03)
 
 
-def test_lists_are_estimated(world, fixed_bits) -> None:
-    data, truth = world
+def test_lists_are_estimated(dataset, fixed_bits) -> None:
+    data, truth = dataset
     best = set(np.argsort(-truth)[:TOP].tolist())
     for held in (False, True):
         method = TopItems(k=TOP, epsilon=1, one_context_each=held)
@@ -108,8 +108,8 @@ def test_lists_are_estimated(world, fixed_bits) -> None:
         assert np.mean(shares) == pytest.approx(expected["expected_precision"], abs=0.1)
 
 
-def test_numbers_of_winners_are_estimated(world, fixed_bits) -> None:
-    data, truth = world
+def test_numbers_of_winners_are_estimated(dataset, fixed_bits) -> None:
+    data, truth = dataset
     for delta in (0, "1e-6"):
         method = TopItems(k=TOP, epsilon=2, delta=delta, count_share="1/2", count_cap=2)
         expected = method.estimate(data, profile=PROFILE)["expected_mse"]
@@ -121,8 +121,8 @@ def test_numbers_of_winners_are_estimated(world, fixed_bits) -> None:
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
-def test_pairs_are_estimated(delta, world, fixed_bits) -> None:
-    data, truth = world
+def test_pairs_are_estimated(delta, dataset, fixed_bits) -> None:
+    data, truth = dataset
     method = ItemPairs(epsilon=1, delta=delta, cap=5, head=20)
     expected = method.estimate(data, profile=PROFILE, k=5)
     errors = []
@@ -136,8 +136,8 @@ def test_pairs_are_estimated(delta, world, fixed_bits) -> None:
     assert {"scale", "loss", "assumed"} <= expected.keys()
 
 
-def test_nothing_is_expected_where_the_records_set_the_noise(world) -> None:
-    data, _ = world
+def test_nothing_is_expected_where_the_records_set_the_noise(dataset) -> None:
+    data, _ = dataset
     facts = LPA(epsilon=1, cap="data").estimate(data)
     assert "expected_mse" not in facts
     assert "noise_sd" not in facts

@@ -53,7 +53,7 @@ def test_expected_counts_are_those_of_the_release(noisy) -> None:
         np.testing.assert_array_equal(one, other)  # type: ignore[arg-type]
 
 
-def test_it_is_the_same_promise_and_says_what_was_done(noisy, tmp_path: Path) -> None:
+def test_it_is_the_same_guarantee_and_says_what_was_done(noisy, tmp_path: Path) -> None:
     finished = finish_counts(noisy, "nonnegative", total="7/2")
     assert finished.guarantee == noisy.guarantee
     assert finished.parameters["finish"] == {"kind": "nonnegative", "total": 3.5}
@@ -65,7 +65,7 @@ def test_it_is_the_same_promise_and_says_what_was_done(noisy, tmp_path: Path) ->
 
 
 def test_finished_at_once_is_what_the_ledger_knows(visits, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(visits, epsilon=1, unit="user")
     release = ItemCounts(epsilon=1, cap=5).release(visits, contexts=DAYS, finish=Finish("nonnegative"), ledger=ledger)
     assert release.parameters["finish"] == {"kind": "nonnegative"}

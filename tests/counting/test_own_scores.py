@@ -108,7 +108,7 @@ def test_values_with_a_declared_order_are_scored_by_it() -> None:
     assert kept(data, "size") == {"u": ["b"]}
 
 
-def test_counts_have_the_whole_budget_and_their_own_promise(drawn_scales: list[Any]) -> None:
+def test_counts_have_the_whole_budget_and_their_own_guarantee(drawn_scales: list[Any]) -> None:
     data = records(ROWS)
     release = HPA(epsilon="1/2", cap=2, score="rating").release(data)
     assert [float(scale) for scale in drawn_scales] == [4.0]

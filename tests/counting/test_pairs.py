@@ -1,4 +1,4 @@
-"""Pairs of items: who touched this also touched that, in a world where it is known."""
+"""Pairs of items: who touched this also touched that, in a dataset where it is known."""
 
 from __future__ import annotations
 

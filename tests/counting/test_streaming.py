@@ -122,7 +122,7 @@ def test_stream_and_batch_of_popular_records_have_one_law(counts, fixed_bits) ->
 
 
 def test_a_biased_reservoir_is_caught(monkeypatch) -> None:
-    """The broken twin keeps the first records: its law is not the batch's."""
+    """The broken mechanism keeps the first records: its law is not the batch's."""
 
     class Lazy(StreamingBound):
         def _drawn(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -235,7 +235,7 @@ def test_the_latest_record_of_an_item_takes_its_place() -> None:
 
 def test_a_stream_has_one_account(tmp_path: Path) -> None:
     """Every snapshot has its own fingerprint, and all are charged to the account that was opened for one."""
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     stream = StreamingBound(2, items=ITEMS, name="visits")
     stream.add([("u", "a"), ("v", "b")])
     monday = stream.records()

@@ -84,7 +84,7 @@ def test_the_catalog_must_be_public(visits) -> None:
 
 
 @pytest.mark.parametrize("contexts", [[], ["day=sat,sun"], ["age=<18,18+"]])
-def test_the_promise_is_known_before(week, contexts) -> None:
+def test_the_guarantee_is_known_before(week, contexts) -> None:
     ways: list[dict[str, Any]] = [{}, {"delta": "1e-6"}, {"count_share": "1/4"}, {"one_context_each": True}]
     for settings in ways:
         top = TopItems(k=2, epsilon=1, **settings)
@@ -137,7 +137,7 @@ def test_lists_by_context_are_read_off_counts(week) -> None:
 
 
 def test_mistakes_are_found_before_anything_is_spent(week, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(week, epsilon=Fraction(10) ** 40, unit="user")
     for k, epsilon, contexts in [
         (4, 1, []),

@@ -20,7 +20,7 @@ from discreet.errors import PrivacyError, UsageError
 
 
 @pytest.fixture
-def world() -> tuple[Table, Coupling]:
+def dataset() -> tuple[Table, Coupling]:
     """Three hundred rows, most of them in few of 64 cells, coupled in pairs of degree 0.7 and a triangle."""
     rng = np.random.default_rng(2)
     days = np.minimum(rng.geometric(0.2, 300) - 1, 63)
@@ -55,10 +55,10 @@ def plain_rounds(method: CIM, workload: RandomWorkload, noisy, cells: CoupledCel
 @pytest.mark.parametrize("update", ["printed", "corrected"])
 @pytest.mark.parametrize("kind", ["subset", "weighted"])
 def test_rounds_in_blocks_are_the_rounds_of_the_algorithm(
-    world: tuple[Table, Coupling], update, kind, monkeypatch: pytest.MonkeyPatch
+    dataset: tuple[Table, Coupling], update, kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cim, "MOST_AHEAD", 16)
-    table, coupling = world
+    table, coupling = dataset
     workload = RandomWorkload(table.domains, 300, seed=9, kind=kind)
     cells = CoupledCells.of(table, coupling)
     noise = np.random.default_rng(1).laplace(0, 0.05, 300)
@@ -75,8 +75,8 @@ def test_rounds_in_blocks_are_the_rounds_of_the_algorithm(
     assert estimate == pytest.approx(plain_estimate)
 
 
-def test_a_release_has_answers_estimate_and_account(world: tuple[Table, Coupling], fixed_bits) -> None:
-    table, coupling = world
+def test_a_release_has_answers_estimate_and_account(dataset: tuple[Table, Coupling], fixed_bits) -> None:
+    table, coupling = dataset
     workload = RandomWorkload(table.domains, 200, seed=9)
     release = CIM(epsilon=1).release(table, workload, coupling=coupling, allow_refuted=True)
     answers = release.table("answers")
@@ -120,11 +120,11 @@ def test_updates_keep_shares() -> None:
         assert (weights @ right < weights @ before) == too_large
 
 
-def test_the_noise_follows_the_coupled_sensitivity(world: tuple[Table, Coupling]) -> None:
+def test_the_noise_follows_the_coupled_sensitivity(dataset: tuple[Table, Coupling]) -> None:
     """The same sensitivities as LM&CS, in shares, with the budget of a round instead of ε/L."""
     from discreet.coupled.query_method import QuerySetting
 
-    table, coupling = world
+    table, coupling = dataset
     setting = QuerySetting.of(table, RandomWorkload(table.domains, 30, seed=9, kind="weighted"), coupling)
     method = CIM(epsilon=1)
     in_rows = LMCS(epsilon=1).scales(table, setting) / 30
@@ -135,8 +135,8 @@ def test_the_noise_follows_the_coupled_sensitivity(world: tuple[Table, Coupling]
 @pytest.mark.parametrize(
     "settings", [{"update": "reversed"}, {"threshold": -1}, {"delta0": "1.1"}, {"epsilon": 0}, {"eta": 0}, {"eta": 101}]
 )
-def test_mistakes_cost_nothing(world: tuple[Table, Coupling], tmp_path: Path, settings) -> None:
-    table, _ = world
+def test_mistakes_cost_nothing(dataset: tuple[Table, Coupling], tmp_path: Path, settings) -> None:
+    table, _ = dataset
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(table, epsilon=5, unit="record/replace")
     with pytest.raises(UsageError):
@@ -146,9 +146,9 @@ def test_mistakes_cost_nothing(world: tuple[Table, Coupling], tmp_path: Path, se
     assert ledger.statement(table).entries == ()
 
 
-def test_the_ledger_names_it_and_adds_nothing_up(world: tuple[Table, Coupling], tmp_path: Path) -> None:
+def test_the_ledger_names_it_and_adds_nothing_up(dataset: tuple[Table, Coupling], tmp_path: Path) -> None:
     """There is no number for what a refuted mechanism costs."""
-    table, _ = world
+    table, _ = dataset
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(table, epsilon=5, unit="record/replace")
     CIM(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), ledger=ledger, allow_refuted=True)
@@ -170,8 +170,8 @@ def test_one_cell_is_too_few() -> None:
         CIM(epsilon=1).plan(table, RandomWorkload(table.domains, 3, seed=1))
 
 
-def test_it_refuses_without_being_told_twice(world: tuple[Table, Coupling]) -> None:
-    table, coupling = world
+def test_it_refuses_without_being_told_twice(dataset: tuple[Table, Coupling]) -> None:
+    table, coupling = dataset
     workload = RandomWorkload(table.domains, 3, seed=1)
     method = CIM(epsilon=1)
     assert "one round has ε₀ = 4.242 and ε is 1" in method.plan(table, workload, coupling=coupling).guarantee.basis
@@ -179,8 +179,8 @@ def test_it_refuses_without_being_told_twice(world: tuple[Table, Coupling]) -> N
         method.release(table, workload, coupling=coupling)
 
 
-def test_only_cim_keeps_an_account(world: tuple[Table, Coupling]) -> None:
-    table, _ = world
+def test_only_cim_keeps_an_account(dataset: tuple[Table, Coupling]) -> None:
+    table, _ = dataset
     release = LMCS(epsilon=1).release(table, RandomWorkload(table.domains, 3, seed=1), allow_refuted=True)
     with pytest.raises(UsageError, match="lm-cs keeps no account"):
         cim_account(release)

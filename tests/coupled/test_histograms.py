@@ -37,7 +37,7 @@ def survey() -> Table:
     return synthetic.survey(households=800, seed=3)
 
 
-def twins(rows: int = 4000) -> Table:
+def equal_columns(rows: int = 4000) -> Table:
     """Attributes a and b are equal, c and d are equal, e is by itself."""
     generator = np.random.default_rng(0)
     a, c = generator.integers(0, 4, rows), (generator.random(rows) < 0.2).astype(np.int64)
@@ -64,16 +64,16 @@ def test_answers_are_those_of_one_possible_histogram(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_promise_is_known_before_and_charged(method: Any, survey: Table, tmp_path: Any) -> None:
+def test_the_guarantee_is_known_before_and_charged(method: Any, survey: Table, tmp_path: Any) -> None:
     workload = random_queries(survey, 3, seed=1)
     asked = method(epsilon="1/2")
-    promise = asked.plan(survey, workload).guarantee
-    assert promise.loss == Pure(Fraction(1, 2))
-    assert promise.unit.code == "record/replace"
-    ledger = Ledger(tmp_path / "book.db")
+    guarantee = asked.plan(survey, workload).guarantee
+    assert guarantee.loss == Pure(Fraction(1, 2))
+    assert guarantee.unit.code == "record/replace"
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(survey, epsilon=2, unit="record/replace")
     release = asked.release(survey, workload, ledger=ledger)
-    assert release.guarantee == promise
+    assert release.guarantee == guarantee
     assert ledger.statement(survey).left.epsilon == Fraction(3, 2)
     assert asked.estimate(survey, workload)["cells"] == survey.n_cells
 
@@ -113,7 +113,7 @@ def test_what_is_spent_adds_up_exactly(
 ) -> None:
     """On every way that the public numbers and the look at the largest cell can choose."""
     spent = Spent(monkeypatch)
-    table = twins()
+    table = equal_columns()
     release = method(epsilon, delta=delta).release(table, random_queries(table, 2, seed=1))
     budget = Budget(epsilon, delta, selects=isinstance(release.guarantee.loss, Concentrated))
     assert sum(spent.amounts) == budget.amount
@@ -121,7 +121,7 @@ def test_what_is_spent_adds_up_exactly(
 
 
 def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fixed_bits: object) -> None:
-    table = twins()
+    table = equal_columns()
     release = TreeMarginals(4).release(table, all_marginals(table, 2))
     pairs = {frozenset(row) for row in release.table("pairs").iter_rows()}
     assert {frozenset("ab"), frozenset("cd")} <= pairs
@@ -129,7 +129,7 @@ def test_dependent_attributes_are_paired_and_independent_ones_are_not_missed(fix
 
 
 def test_less_budget_measures_less() -> None:
-    table = twins()
+    table = equal_columns()
     setting = QuerySetting.of(table, random_queries(table, 1, seed=1), None)
     plans = [ForestPlan.of(setting, Budget(epsilon)) for epsilon in ("1/200", "1/20", "1/5", 4)]
     counted = [(plan.pairs, plan.singles) for plan in plans]
@@ -248,7 +248,7 @@ def test_large_domains_take_seconds(fixed_bits: object) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_cannot_be_is_refused_before_the_charge(method: Any, survey: Table, tmp_path: Any) -> None:
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(survey, epsilon=2, unit="record/replace")
     workload = random_queries(survey, 2, seed=1)
     with pytest.raises(PrivacyError, match="secret"):

@@ -51,20 +51,20 @@ def group_loss(mechanism: LaplaceMechanism, *, coupled: bool) -> float:
 
 
 @pytest.mark.parametrize("coupled", [False, True])
-def test_lm_gs_keeps_its_promise_for_groups_and_for_rows(coupled: bool) -> None:
+def test_lm_gs_keeps_its_guarantee_for_groups_and_for_rows(coupled: bool) -> None:
     mechanism = LMGS(epsilon=1)._mechanism
     assert group_loss(mechanism, coupled=coupled) == pytest.approx(1.0)
     # The same test finds a tenth less noise.
     assert group_loss(LaplaceMechanism(mechanism.epsilon * Fraction(10, 9)), coupled=coupled) > 1.1
 
 
-def test_lm_gs_says_what_it_promises() -> None:
+def test_lm_gs_says_what_it_guarantees() -> None:
     table = homes(0, 1, 2)
     queries = queries_from_json(table, QUESTIONS)
-    promise = LMGS(epsilon="1/2").plan(table, queries, coupling=Coupling.by_group(table)).guarantee
-    assert promise.standing is Standing.PROVED
-    assert promise.loss == Pure(Fraction(1, 2))
-    assert promise.unit == Unit("group", "replace", 2)
+    guarantee = LMGS(epsilon="1/2").plan(table, queries, coupling=Coupling.by_group(table)).guarantee
+    assert guarantee.standing is Standing.PROVED
+    assert guarantee.loss == Pure(Fraction(1, 2))
+    assert guarantee.unit == Unit("group", "replace", 2)
     assert LMGS(epsilon=1).plan(table, queries).guarantee.unit == Unit("record", "replace")
     facts = LMGS(epsilon="1/2").estimate(table, queries, coupling=Coupling.by_group(table))
     assert facts["scale"] == 2 * 2 * 2

@@ -96,7 +96,7 @@ def test_rounds_grow_with_the_budget_and_shrink_with_groups() -> None:
 
 def test_the_ledger_holds_the_release(tmp_path, fixed_bits) -> None:
     data = table(300)
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=2, unit="record/replace")
     release = MWEM(epsilon=1, rounds=2).release(data, prefix_sums(data, "y"), ledger=ledger)
     assert ledger.account_of_release(release.id) is not None

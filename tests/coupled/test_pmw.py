@@ -141,7 +141,7 @@ def test_secret_couplings_and_overdrawn_ledgers_are_refused_before_anything_is_d
     workload = prefix_sums(data, "x")
     with pytest.raises(PrivacyError, match="computed from the secret rows"):
         PMW(epsilon=1).release(data, workload, coupling=Coupling.by_attribute(data, "x"))
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, unit="record/replace")
     PMW(epsilon="3/4").release(data, workload, ledger=ledger)
     with pytest.raises(BudgetError):
@@ -207,9 +207,9 @@ def test_rows_that_were_picked_are_refused(tmp_path) -> None:
     part = whole.filter(lambda frame: frame["x"] == 0, independent=True)
     with pytest.raises(PrivacyError, match="selected from a table"):
         PMW(epsilon=1).release(part, random_queries(part, 3, seed=1))
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(whole, epsilon=1, unit="record/replace")
-    promise = PMW(epsilon=1).plan(whole, random_queries(whole, 3, seed=1)).guarantee
+    guarantee = PMW(epsilon=1).plan(whole, random_queries(whole, 3, seed=1)).guarantee
     with pytest.raises(PrivacyError, match="that a rule picked"):
-        ledger.charge(part, promise, mechanism="pmw").__enter__()
+        ledger.charge(part, guarantee, mechanism="pmw").__enter__()
     assert not list(ledger.statement(whole).entries)

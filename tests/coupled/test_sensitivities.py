@@ -98,7 +98,7 @@ def test_what_is_proved_needs_what_is_public(graph: Coupling) -> None:
 
 
 @pytest.fixture
-def world() -> tuple[Table, Coupling]:
+def dataset() -> tuple[Table, Coupling]:
     """Two hundred rows in 24 cells, coupled at random with degrees of both signs."""
     rng = np.random.default_rng(4)
     table = Table({"a": rng.integers(0, 5, 200), "b": rng.integers(0, 3, 200)}, domains={"a": range(8), "b": range(3)})
@@ -107,8 +107,8 @@ def world() -> tuple[Table, Coupling]:
 
 
 @pytest.mark.parametrize("kind", ["subset", "weighted"])
-def test_cells_and_rows_agree(world: tuple[Table, Coupling], kind) -> None:
-    table, coupling = world
+def test_cells_and_rows_agree(dataset: tuple[Table, Coupling], kind) -> None:
+    table, coupling = dataset
     workload = RandomWorkload(table.domains, 40, seed=6, kind=kind)
     cells = CoupledCells.of(table, coupling)
     found = cells.coupled_sensitivities(workload)
@@ -124,14 +124,14 @@ def test_cells_and_rows_agree(world: tuple[Table, Coupling], kind) -> None:
         assert cells.mean_degree(occupied) == pytest.approx(degrees[responding][degrees[responding] > 0].mean())
 
 
-def test_a_query_that_nobody_responds_to(world: tuple[Table, Coupling]) -> None:
-    cells = CoupledCells.of(*world)
+def test_a_query_that_nobody_responds_to(dataset: tuple[Table, Coupling]) -> None:
+    cells = CoupledCells.of(*dataset)
     nothing = np.zeros(cells.cells.size)
     assert (cells.coupled_sensitivity(nothing), cells.mean_degree(nothing), cells.touched(nothing).size) == (0, 1, 0)
 
 
-def test_what_is_remembered_is_about_the_same_question(world: tuple[Table, Coupling]) -> None:
-    table, coupling = world
+def test_what_is_remembered_is_about_the_same_question(dataset: tuple[Table, Coupling]) -> None:
+    table, coupling = dataset
     assert CoupledCells.of(table, coupling) is CoupledCells.of(table, coupling)
     alone = CoupledCells.of(table, None)
     assert alone.influence.nnz == 0

@@ -26,8 +26,8 @@ def table(rows: int = 1000) -> Table:
     return Table(columns, domains=DOMAINS, group="home", name="people")
 
 
-def book(tmp_path, data: Table, unit: str = "record/replace") -> Ledger:
-    ledger = Ledger(tmp_path / "book.db")
+def opened_ledger(tmp_path, data: Table, unit: str = "record/replace") -> Ledger:
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, unit=unit)
     return ledger
 
@@ -38,7 +38,7 @@ def spent(ledger: Ledger, data: Table) -> list:
 
 def test_a_session_is_charged_once_and_ends_in_a_release(tmp_path, fixed_bits) -> None:
     data = table()
-    ledger = book(tmp_path, data)
+    ledger = opened_ledger(tmp_path, data)
     with QuerySession.open(data, PMW(epsilon=1, updates=3), ledger=ledger) as session:
         for age in range(60):
             answer = session.ask({"age": [age, 99], "gender": "F"})
@@ -72,7 +72,7 @@ def test_a_session_stops_touching_data_at_the_cap_and_goes_on(fixed_bits) -> Non
 
 def test_a_question_with_a_mistake_costs_nothing(tmp_path) -> None:
     data = table()
-    ledger = book(tmp_path, data)
+    ledger = opened_ledger(tmp_path, data)
     session = QuerySession.open(data, PMW(epsilon="1/2", updates=2), ledger=ledger)
     for question in ({"size": 1}, {"age": 200}, {"gender": ["F", "M"]}, [1]):
         with pytest.raises(UsageError, match="query 0"):
@@ -104,7 +104,7 @@ def test_workloads_of_one_query_can_be_asked(fixed_bits) -> None:
 
 def test_an_open_session_that_fails_keeps_its_charge(tmp_path) -> None:
     data = table()
-    ledger = book(tmp_path, data)
+    ledger = opened_ledger(tmp_path, data)
     session = QuerySession.open(data, PMW(epsilon="1/2", updates=2), ledger=ledger)
     with pytest.raises(UsageError, match="no attribute"), session:
         session.ask({"shoes": 42})

@@ -126,12 +126,12 @@ def test_answers_add_up_and_may_be_without_negative_counts(fixed_bits: object) -
     assert kept.array("histogram").sum() == pytest.approx(500)
 
 
-def test_the_promise(fixed_bits: object) -> None:
+def test_the_guarantee(fixed_bits: object) -> None:
     table = Table({"age": [1, 2, 3, 4], "home": [0, 0, 0, 1]}, domains={"age": range(8)}, group="home")
     workload = prefix_sums(table, "age")
-    promise = FixedStrategy("1/2").plan(table, workload, coupling=Coupling.by_group(table)).guarantee
-    assert promise.unit.code == "group/replace:3"
-    assert promise.loss.epsilon_at(Fraction(0)) == Fraction(1, 2)
+    guarantee = FixedStrategy("1/2").plan(table, workload, coupling=Coupling.by_group(table)).guarantee
+    assert guarantee.unit.code == "group/replace:3"
+    assert guarantee.loss.epsilon_at(Fraction(0)) == Fraction(1, 2)
     alone = FixedStrategy("1/2").estimate(table, workload)["noise_sd"]
     together = FixedStrategy("1/2").estimate(table, workload, coupling=Coupling.by_group(table))["noise_sd"]
     assert together == pytest.approx(3 * alone, rel=0.02)

@@ -165,6 +165,6 @@ def test_products_of_weights_stay_on_the_grid() -> None:
     ],
 )
 def test_no_query_weighs_a_row_more_than_once(choice: Choice) -> None:
-    """Noise is scaled for weights from 0 to 1: a query that weighs more would break every promise."""
+    """Noise is scaled for weights from 0 to 1: a query that weighs more would break every guarantee."""
     with pytest.raises(UsageError, match="query 0, attribute 'x'"):
         ProductWorkload({"x": IntegerDomain(0, 7)}, [{"x": choice}])

@@ -67,12 +67,12 @@ def test_the_ledger_finds_the_account_and_charges_it(tmp_path: Path, case: str) 
     ledger.open(FILES[case][2], epsilon=1, unit="user" if case != "table" else "record", name="old")
     data = file_of(case, tmp_path)
     unit = Unit("record") if case == "table" else Unit("user")
-    promise = Guarantee(Pure(Fraction(3, 4)), unit, Standing.PROVED, "a theorem", "a number")
-    with ledger.charge(data, promise, mechanism="test"):
+    guarantee = Guarantee(Pure(Fraction(3, 4)), unit, Standing.PROVED, "a theorem", "a number")
+    with ledger.charge(data, guarantee, mechanism="test"):
         pass
     assert ledger.statement(data).account.name == "old"
     with pytest.raises(BudgetError):
-        ledger.charge(data, promise, mechanism="test")
+        ledger.charge(data, guarantee, mechanism="test")
 
 
 @pytest.mark.parametrize("case", ["numbers", "tags"])

@@ -133,7 +133,7 @@ def test_canonical_order_sorts(rows, random):
         ("freely", set()),
     ],
 )
-def test_which_promises_about_a_part_are_promises_about_the_whole(cut, units) -> None:
+def test_which_guarantees_about_a_part_are_guarantees_about_the_whole(cut, units) -> None:
     from discreet.privacy.units import Unit
 
     whole = Interactions([("a", "x")])

@@ -23,10 +23,10 @@ records = st.lists(
 )
 
 
-def world(n_users: int = 30) -> Interactions:
+def dataset(n_users: int = 30) -> Interactions:
     """User u has u % 7 + 1 records, an hour apart, on a public catalog."""
     rows = [(u, (u + i) % 9, 1 + i % 5, 3_600 * i + u) for u in range(n_users) for i in range(u % 7 + 1)]
-    return Interactions(rows, scale="1:5", items=range(9), name="world")
+    return Interactions(rows, scale="1:5", items=range(9), name="dataset")
 
 
 def parts_of(split) -> list[Interactions]:
@@ -68,13 +68,13 @@ def test_the_order_of_rows_does_not_matter(rows, random):
 
 
 def test_parts_know_the_whole():
-    data = world()
+    data = dataset()
     for split in every_split(data):
         for part in parts_of(split):
             assert part.lineage in ((f"^{data.fingerprint}",), (f"~{data.fingerprint}",))
             assert part.items.ids() == list(range(9))
             assert part.scale == data.scale
-            assert part.name == "world"
+            assert part.name == "dataset"
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_parts_know_the_whole():
     ],
 )
 def test_seeds_repeat_and_differ(split):
-    data = world(60)
+    data = dataset(60)
     assert split(data, 4).fingerprint == split(data, 4).fingerprint
     assert split(data, 4).fingerprint == split(data, np.int64(4)).fingerprint
     assert split(data, 4).fingerprint != split(data, 5).fingerprint
 
 
 def test_all_but_one_takes_one_of_each():
-    data = world()
+    data = dataset()
     split = splits.all_but_one(data, seed=3)
     assert set(split.test.records_per_user.tolist()) == {1}
     several = [user for user, count in zip(data.users.ids(), data.records_per_user, strict=True) if count > 1]
@@ -110,10 +110,10 @@ def test_all_but_one_is_fair():
 
 
 def test_leave_one_out_takes_the_latest():
-    data = world()
+    data = dataset()
     split = splits.leave_one_out(data)
     held = dict(zip(split.test.to_frame()["user_id"], split.test.timestamp, strict=True))  # type: ignore[arg-type]
-    # The last of the records that world() gives user u comes u % 7 hours after the first.
+    # The last of the records that dataset() gives user u comes u % 7 hours after the first.
     assert held == {user: 3_600 * (user % 7) + user for user in range(30) if user % 7 > 0}
 
 
@@ -141,7 +141,7 @@ def test_leave_one_out_without_times():
 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_folds_of_records_are_equal_and_disjoint(k):
-    data = world()
+    data = dataset()
     tests = [split.test for split in splits.k_fold_records(data, k, seed=1)]
     assert len(tests) == k
     assert sum(map(len, tests)) == len(data)
@@ -151,7 +151,7 @@ def test_folds_of_records_are_equal_and_disjoint(k):
 
 
 def test_folds_of_users_keep_users_whole():
-    data = world()
+    data = dataset()
     folds = list(splits.k_fold_users(data, 4, seed=1))
     tested = [user for split in folds for user in split.test.users.ids()]
     assert sorted(tested) == list(range(30))
@@ -163,7 +163,7 @@ def test_folds_of_users_keep_users_whole():
 @pytest.mark.parametrize("k", [0, 1, 31, 2.5, True, "3"])
 def test_folds_that_cannot_be(k):
     with pytest.raises(UsageError, match="folds"):
-        splits.k_fold_users(world(), k, seed=1)
+        splits.k_fold_users(dataset(), k, seed=1)
 
 
 def test_folds_are_refused_before_the_first_is_taken():
@@ -202,7 +202,7 @@ def test_temporal_by_fraction(times, fraction):
 
 
 def test_temporal_needs_one_of_two():
-    data = world()
+    data = dataset()
     wrongs: list[dict[str, Any]] = [
         *({}, {"at": 5, "fraction": 0.5}, {"fraction": 0}, {"fraction": 1.5}),
         *({"at": "noon"}, {"at": float("nan")}, {"at": float("inf")}),
@@ -216,7 +216,7 @@ def test_temporal_needs_one_of_two():
 
 
 def test_strong_generalization_holds_users_out():
-    data = world()
+    data = dataset()
     split = splits.strong_generalization(data, held_out_users=10, fold_in=0.8, seed=1)
     held = set(data.users.ids()) - set(split.train.users.ids())
     assert len(held) == 10
@@ -242,7 +242,7 @@ def test_strong_generalization_is_fair():
 )
 def test_strong_generalization_that_cannot_be(wrong):
     with pytest.raises(UsageError):
-        splits.strong_generalization(world(), seed=1, **wrong)
+        splits.strong_generalization(dataset(), seed=1, **wrong)
 
 
 @given(st.integers(0, 40), st.data(), st.integers(0, 2**70))
@@ -264,7 +264,7 @@ def test_every_user_is_chosen_as_often():
 @pytest.mark.parametrize("seed", [None, -1, 1.5, "7", True])
 def test_what_is_no_seed(seed):
     with pytest.raises(UsageError, match="seed"):
-        splits.all_but_one(world(), seed=seed)
+        splits.all_but_one(dataset(), seed=seed)
 
 
 def test_neither_threads_nor_hashes_matter():
@@ -300,7 +300,7 @@ def test_neither_threads_nor_hashes_matter():
 )
 def test_independent_splits_hold_out_the_same_records_whoever_else_is_there(split):
     """What is held out of one user's records does not change when another user goes."""
-    data = world()
+    data = dataset()
     assert split(data).train.lineage == (f"^{data.fingerprint}",)
     for gone in range(data.n_users):
         without = data.filter(data.user != gone)
@@ -310,6 +310,6 @@ def test_independent_splits_hold_out_the_same_records_whoever_else_is_there(spli
 
 
 def test_splits_that_look_at_everybody_say_so():
-    data = world()
+    data = dataset()
     for split in (next(splits.k_fold_records(data, 2, seed=1)), next(splits.k_fold_users(data, 2, seed=1))):
         assert split.train.lineage == (f"~{data.fingerprint}",)

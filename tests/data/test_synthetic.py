@@ -1,4 +1,4 @@
-"""Synthetic worlds: the sizes asked for, the same for the same seed, and the truth that they were made of."""
+"""Synthetic datasets: the sizes asked for, the same for the same seed, and the truth that they were made of."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def tags() -> tuple[TagAssignments, synthetic.TagTruth]:
     return synthetic.tag_world(seed=7)
 
 
-# What all worlds have in common
+# What all datasets have in common
 
-WORLDS = {
+DATASETS = {
     "films": (synthetic.films, synthetic.film_world, {"users": 50, "items": 40}),
     "checkins": (synthetic.checkins, synthetic.checkin_world, {"users": 50, "items": 40}),
     "tags": (synthetic.tags, synthetic.tag_world, {"users": 50, "resources": 40}),
@@ -41,16 +41,16 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize(("make", "make_world", "sizes"), WORLDS.values(), ids=WORLDS)
-def test_a_seed_makes_a_world(make, make_world, sizes):
-    assert make(**sizes, seed=3).fingerprint == make_world(**sizes, seed=3)[0].fingerprint
+@pytest.mark.parametrize(("make", "make_dataset", "sizes"), DATASETS.values(), ids=DATASETS)
+def test_a_seed_makes_a_dataset(make, make_dataset, sizes):
+    assert make(**sizes, seed=3).fingerprint == make_dataset(**sizes, seed=3)[0].fingerprint
     assert make(**sizes, seed=3).fingerprint != make(**sizes, seed=4).fingerprint
     assert make(**sizes, seed=3).to_frame().equals(make(**sizes, seed=3).to_frame())
 
 
-@pytest.mark.parametrize(("make", "make_world", "sizes"), WORLDS.values(), ids=WORLDS)
-def test_a_seed_is_required(make, make_world, sizes):
-    for function in (make, make_world):
+@pytest.mark.parametrize(("make", "make_dataset", "sizes"), DATASETS.values(), ids=DATASETS)
+def test_a_seed_is_required(make, make_dataset, sizes):
+    for function in (make, make_dataset):
         with pytest.raises(TypeError, match="seed"):
             function(**sizes)
         with pytest.raises(UsageError, match="seed"):
@@ -61,8 +61,8 @@ def test_a_seed_is_required(make, make_world, sizes):
         )
 
 
-@pytest.mark.parametrize(("make", "make_world", "sizes"), WORLDS.values(), ids=WORLDS)
-def test_sizes_that_cannot_be(make, make_world, sizes):
+@pytest.mark.parametrize(("make", "make_dataset", "sizes"), DATASETS.values(), ids=DATASETS)
+def test_sizes_that_cannot_be(make, make_dataset, sizes):
     for name in inspect.signature(make).parameters:
         if name != "seed":
             for wrong in (0, -3, 2.5, "many", True):
@@ -91,7 +91,7 @@ def test_films_of_any_size(users, items, records):
     assert not data.may_repeat
 
 
-def test_large_worlds_are_made_in_chunks(monkeypatch):
+def test_large_datasets_are_made_in_chunks(monkeypatch):
     monkeypatch.setattr("discreet.data.synthetic.cinema.CHUNK", 100)
     data, truth = synthetic.film_world(users=60, items=40, records=1_234, seed=1)
     assert (len(data), data.n_users) == (1_234, 60)
@@ -307,7 +307,7 @@ def test_tags_of_any_size(users, resources, vocabulary, records):
     assert data.n_resources <= resources
 
 
-def test_cleaning_leaves_the_words_of_the_world(tags):
+def test_cleaning_leaves_the_words_of_the_dataset(tags):
     data, truth = tags
     assert len(data) == 20_000
     clean = data.cleaned()

@@ -1,4 +1,4 @@
-"""The world of listeners: as large as the Last.fm data of HetRec 2011, and as predictable."""
+"""The dataset of listeners: as large as the Last.fm data of HetRec 2011, and as predictable."""
 
 import inspect
 
@@ -18,7 +18,7 @@ def listeners():
     return synthetic.listener_world(seed=7)
 
 
-def test_a_seed_makes_a_world():
+def test_a_seed_makes_a_dataset():
     data = synthetic.listeners(**SMALL, seed=3)
     assert data.fingerprint == synthetic.listener_world(**SMALL, seed=3)[0].fingerprint
     assert data.fingerprint != synthetic.listeners(**SMALL, seed=4).fingerprint

@@ -1,4 +1,4 @@
-"""What the worlds are drawn with: exact totals, laws that hold, names that do not repeat."""
+"""What the datasets are drawn with: exact totals, laws that hold, names that do not repeat."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from discreet.data import Table, synthetic
 from discreet.errors import UsageError
 
-WORLDS: dict[str, Callable[..., Table]] = {
+DATASETS: dict[str, Callable[..., Table]] = {
     "census": partial(synthetic.census, rows=400),
     "disabilities": partial(synthetic.disabilities, rows=400, activities=6),
     "connections": partial(synthetic.connections, rows=400),
@@ -21,21 +21,21 @@ WORLDS: dict[str, Callable[..., Table]] = {
 }
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_a_seed_makes_a_world(name: str) -> None:
-    make = WORLDS[name]
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_seed_makes_a_dataset(name: str) -> None:
+    make = DATASETS[name]
     assert len(make(seed=1)) == 400
     assert make(seed=1).fingerprint == make(seed=1).fingerprint
     assert make(seed=1).fingerprint != make(seed=2).fingerprint
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", DATASETS)
 def test_what_cannot_be(name: str) -> None:
     for wrong in (0, -3, 2.5, True):
         with pytest.raises(UsageError, match="rows"):
-            WORLDS[name](rows=wrong, seed=1)
+            DATASETS[name](rows=wrong, seed=1)
     with pytest.raises(UsageError, match="seed"):
-        WORLDS[name](seed=-1)
+        DATASETS[name](seed=-1)
 
 
 def test_sizes_of_the_thesis() -> None:

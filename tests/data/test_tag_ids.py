@@ -70,10 +70,10 @@ def test_ids_that_are_rewritten_remember_the_account(tmp_path: Path) -> None:
     assert listed.lineage == (data.fingerprint,)
     assert listed.complete
     assert data.with_vocabulary([1, 2, 3]).lineage == (data.fingerprint,)
-    book = dc.Ledger(tmp_path / "b.db")
-    book.open(data, epsilon=2, delta="1e-5", unit="record/value")
-    PTRT(epsilon=1, delta="1e-6").release(listed, ledger=book)
-    assert float(book.statement("numbered").spent.epsilon) > 0
+    ledger = dc.Ledger(tmp_path / "b.db")
+    ledger.open(data, epsilon=2, delta="1e-5", unit="record/value")
+    PTRT(epsilon=1, delta="1e-6").release(listed, ledger=ledger)
+    assert float(ledger.statement("numbered").spent.epsilon) > 0
 
 
 def test_nothing_runs_together_where_nothing_may_be_left_out() -> None:

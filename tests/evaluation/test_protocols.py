@@ -216,7 +216,7 @@ def test_what_is_fitted_for_an_evaluation_cannot_be_released(films: dc.Interacti
 
     class Charging(PrivateRecommender):
         def fit(self, data: dc.Interactions, **options: Any) -> Charging:
-            return super().fit(data, **{**options, "ledger": dc.Ledger(tmp_path / "book.db")})
+            return super().fit(data, **{**options, "ledger": dc.Ledger(tmp_path / "ledger.db")})
 
     with pytest.raises(PrivacyError, match="sandbox"):
         evaluate(Charging(epsilon=1), films, splits=1)

@@ -51,7 +51,7 @@ def one_user(name: str, places: list[int], relevant: dict[int, float], k: int) -
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+def datasets(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     """Lists with gaps, and a matrix of ratings, 0 for what is not relevant; the first user has something."""
     n_users = draw(st.integers(1, 5))
     depth = draw(st.integers(1, N_ITEMS))
@@ -73,9 +73,9 @@ def as_table(codes: np.ndarray, seed: int = 0) -> pl.DataFrame:
 
 
 @settings(max_examples=150, deadline=None)
-@given(worlds(), st.integers(1, 10), st.sampled_from(["binary", "linear"]))
-def test_agrees_with_one_user_at_a_time(world: tuple[np.ndarray, np.ndarray], k: int, gains: str) -> None:
-    codes, ratings = world
+@given(datasets(), st.integers(1, 10), st.sampled_from(["binary", "linear"]))
+def test_agrees_with_one_user_at_a_time(dataset: tuple[np.ndarray, np.ndarray], k: int, gains: str) -> None:
+    codes, ratings = dataset
     found = match(codes, held_out=sparse.csr_array(ratings), gains=gains)  # type: ignore[arg-type]
     for name, metric in RANKING_METRICS.items():
         expected = [
@@ -89,9 +89,9 @@ def test_agrees_with_one_user_at_a_time(world: tuple[np.ndarray, np.ndarray], k:
 
 
 @settings(deadline=None)
-@given(worlds(), st.integers(1, 8))
-def test_tables_and_matrices_agree(world: tuple[np.ndarray, np.ndarray], k: int) -> None:
-    codes, ratings = world
+@given(datasets(), st.integers(1, 8))
+def test_tables_and_matrices_agree(dataset: tuple[np.ndarray, np.ndarray], k: int) -> None:
+    codes, ratings = dataset
     user, item = np.nonzero(ratings)
     held_out = Interactions({"user_id": user, "item_id": item}, items=range(N_ITEMS))
     known = np.unique(user)
@@ -106,9 +106,9 @@ def test_tables_and_matrices_agree(world: tuple[np.ndarray, np.ndarray], k: int)
 
 
 @settings(deadline=None)
-@given(worlds(), st.integers(1, 8))
-def test_bounds_and_growth(world: tuple[np.ndarray, np.ndarray], k: int) -> None:
-    codes, ratings = world
+@given(datasets(), st.integers(1, 8))
+def test_bounds_and_growth(dataset: tuple[np.ndarray, np.ndarray], k: int) -> None:
+    codes, ratings = dataset
     found = match(codes, held_out=sparse.csr_array(ratings))
     now = {name: metric(found, k=k) for name, metric in RANKING_METRICS.items()}
     for name, values in now.items():
@@ -121,9 +121,9 @@ def test_bounds_and_growth(world: tuple[np.ndarray, np.ndarray], k: int) -> None
 
 
 @settings(deadline=None)
-@given(worlds(), st.integers(1, 8))
-def test_names_of_users_and_items_do_not_matter(world: tuple[np.ndarray, np.ndarray], k: int) -> None:
-    codes, ratings = world
+@given(datasets(), st.integers(1, 8))
+def test_names_of_users_and_items_do_not_matter(dataset: tuple[np.ndarray, np.ndarray], k: int) -> None:
+    codes, ratings = dataset
     rng = np.random.default_rng(codes.size)
     items, users = rng.permutation(N_ITEMS), rng.permutation(len(codes))
     renamed = np.where(codes < 0, -1, items[codes])[users]
@@ -135,9 +135,9 @@ def test_names_of_users_and_items_do_not_matter(world: tuple[np.ndarray, np.ndar
 
 
 @settings(deadline=None)
-@given(worlds(), st.integers(1, 8))
-def test_the_best_list_has_the_best_values(world: tuple[np.ndarray, np.ndarray], k: int) -> None:
-    _, ratings = world
+@given(datasets(), st.integers(1, 8))
+def test_the_best_list_has_the_best_values(dataset: tuple[np.ndarray, np.ndarray], k: int) -> None:
+    _, ratings = dataset
     best = np.argsort(-ratings, axis=1, kind="stable")
     found = match(best, held_out=sparse.csr_array(ratings), gains="linear")
     for name in ("truncated_recall", "ndcg", "map", "mrr", "hit"):

@@ -12,7 +12,6 @@ from scipy import sparse, stats
 
 from discreet.errors import EvaluationError
 from discreet.evaluation import (
-    PairedTest,
     Scores,
     bootstrap_interval,
     compare,
@@ -20,6 +19,7 @@ from discreet.evaluation import (
     paired_t_test,
     wilcoxon_test,
 )
+from discreet.evaluation.significance import PairedTest
 
 # Student's sleep data (Biometrika 1908): hours gained with each of two drugs.
 SLEEP = (

@@ -14,30 +14,30 @@ from discreet.tagging import PTRJ, OwnTags, PopularTags, TagRecommender
 
 
 @pytest.fixture(scope="module")
-def world():
+def dataset():
     return synthetic.tags(users=80, resources=60, seed=7)
 
 
-def test_one_post_of_each_user_is_taken_whole(world):
-    questions = leave_one_post_out(world, seed=3)
-    before = {tuple(row) for row in world.to_frame().iter_rows()}
+def test_one_post_of_each_user_is_taken_whole(dataset):
+    questions = leave_one_post_out(dataset, seed=3)
+    before = {tuple(row) for row in dataset.to_frame().iter_rows()}
     kept = {tuple(row) for row in questions.train.to_frame().iter_rows()}
     taken = {tuple(row) for row in questions.held_out.to_frame().iter_rows()}
     assert kept | taken == before
     assert not kept & taken
     assert {row[:2] for row in taken}.isdisjoint({row[:2] for row in kept})
-    posts = np.bincount(world.posts.user)
+    posts = np.bincount(dataset.posts.user)
     assert sorted(user for user, _ in questions.queries) == [
-        user for user, n in zip(world.users.ids(), posts, strict=True) if n >= 2
+        user for user, n in zip(dataset.users.ids(), posts, strict=True) if n >= 2
     ]
-    assert questions.train.users == world.users
+    assert questions.train.users == dataset.users
 
 
-def test_seeds_and_samples(world):
-    whole = leave_one_post_out(world, seed=3)
-    assert leave_one_post_out(world, seed=3).queries == whole.queries
-    assert leave_one_post_out(world, seed=4).queries != whole.queries
-    some = leave_one_post_out(world, seed=3, users=20)
+def test_seeds_and_samples(dataset):
+    whole = leave_one_post_out(dataset, seed=3)
+    assert leave_one_post_out(dataset, seed=3).queries == whole.queries
+    assert leave_one_post_out(dataset, seed=4).queries != whole.queries
+    some = leave_one_post_out(dataset, seed=3, users=20)
     assert len(some.queries) == 20
     assert set(some.queries) < set(whole.queries)
 
@@ -117,8 +117,8 @@ def test_a_model_is_left_as_it_was():
     assert len(model.tags_) == data.n_tags
 
 
-def test_a_way_to_release_is_released_and_read(world, fixed_bits):
-    public = world.with_vocabulary("observed").with_resources("observed")
+def test_a_way_to_release_is_released_and_read(dataset, fixed_bits):
+    public = dataset.with_vocabulary("observed").with_resources("observed")
     asked = leave_one_post_out(public, seed=1)
     private = evaluate_tags(PTRJ(epsilon=50, delta="1e-6"), asked)
     alone = evaluate_tags(OwnTags(), asked)
@@ -128,16 +128,16 @@ def test_a_way_to_release_is_released_and_read(world, fixed_bits):
     assert test.n == len(asked.queries)
 
 
-def test_what_is_refused(world):
+def test_what_is_refused(dataset):
     with pytest.raises(EvaluationError, match="two posts"):
         leave_one_post_out(TagAssignments([("ann", "blue", "jazz")]), seed=1)
     with pytest.raises(EvaluationError, match="users"):
-        leave_one_post_out(world, seed=1, users=1_000)
+        leave_one_post_out(dataset, seed=1, users=1_000)
     with pytest.raises(UsageError, match="TagAssignments"):
         leave_one_post_out("tags", seed=1)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="recommends no tags"):
-        evaluate_tags("folk-rank", world)  # type: ignore[arg-type]
+        evaluate_tags("folk-rank", dataset)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="recommends no tags"):
-        evaluate_tags(lambda train: train, world)  # type: ignore[arg-type,return-value]
+        evaluate_tags(lambda train: train, dataset)  # type: ignore[arg-type,return-value]
     with pytest.raises(EvaluationError, match="list length"):
-        evaluate_tags(PopularTags(), world, n=[5, 5])
+        evaluate_tags(PopularTags(), dataset, n=[5, 5])

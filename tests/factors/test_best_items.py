@@ -75,10 +75,10 @@ def test_the_best_are_those_of_all_scores(
 
 
 def test_equal_scores_stand_in_the_order_of_the_items(tastes: PrivateRecommender) -> None:
-    twin = copy(tastes)
-    twin._votes = np.ones_like(tastes._votes)
+    other = copy(tastes)
+    other._votes = np.ones_like(tastes._votes)
     rows = csr_array(([5.0], [int(tastes.head_[4])], [0, 1]), shape=(1, N_ITEMS))
-    codes, scores = twin._top(rows, 10, allowed=np.ones(N_ITEMS, dtype=bool), exclude_seen=True)
+    codes, scores = other._top(rows, 10, allowed=np.ones(N_ITEMS, dtype=bool), exclude_seen=True)
     assert codes[0].tolist() == [int(code) for code in tastes.head_ if code != tastes.head_[4]][:10]
     assert set(scores[0]) == {1.0}
 

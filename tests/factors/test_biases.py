@@ -12,13 +12,13 @@ from discreet.testing.models import RecommenderConformance, two_tastes
 
 
 class TestBiases(RecommenderConformance):
-    worst_error = 1.8  # nothing is additive in a world of two tastes
+    worst_error = 1.8  # nothing is additive in a dataset of two tastes
 
     def make_model(self) -> Biases:
         return Biases()
 
 
-def additive_world() -> tuple[Interactions, np.ndarray]:
+def additive_dataset() -> tuple[Interactions, np.ndarray]:
     """Ratings that are exactly level + item + person."""
     truth = 3 + 0.1 * np.arange(-5, 5)[:, None] + 0.05 * np.arange(-6, 6)[None, :]
     rows = [
@@ -28,14 +28,14 @@ def additive_world() -> tuple[Interactions, np.ndarray]:
 
 
 def test_what_adds_up_is_found() -> None:
-    data, truth = additive_world()
+    data, truth = additive_dataset()
     model = Biases(item_ridge=1e-6, user_ridge=1e-6, passes=50).fit(data)
     pairs = [(user, item) for user in range(10) for item in range(12)]
     np.testing.assert_allclose(model.predict(pairs)["score"].to_numpy(), truth.ravel(), atol=1e-3)
 
 
 def test_a_second_pass_takes_out_who_rates_what() -> None:
-    data, truth = additive_world()
+    data, truth = additive_dataset()
     errors = [
         np.abs(
             Biases(item_ridge=0.1, user_ridge=0.1, passes=passes)

@@ -70,7 +70,7 @@ def test_nobody_changes_more_than_the_bound(cap: int | None) -> None:
     known: dict[int, list[Any]] = {}
     for without, within in neighboring_datasets("abc", most_users=1, most_records=3):
         if cap is not None and len(without):
-            continue  # with a cap others' items are drawn anew in each world; one user alone shows the bound
+            continue  # with a cap others' items are drawn anew in each dataset; one user alone shows the bound
         if id(without) not in known:  # the same object for all who join it
             known = {id(without): released(without, model, cap) if len(without) else [0, 0, 0]}
         before = known[id(without)]
@@ -121,9 +121,9 @@ def test_tiny_factors_stop_nobody() -> None:
 
 
 def test_the_theorem_is_in_the_proofs() -> None:
-    promise = DPALS(1).fit(two_tastes()).guarantee
-    assert promise is not None
-    assert "docs/proofs/factors.md, Theorem 7" in promise.basis
+    guarantee = DPALS(1).fit(two_tastes()).guarantee
+    assert guarantee is not None
+    assert "docs/proofs/factors.md, Theorem 7" in guarantee.basis
     page = Path(__file__).parents[2] / "docs" / "proofs" / "factors.md"
     assert "**Theorem 7.** A fit of `DPALS`" in page.read_text(encoding="utf-8")
 
@@ -151,7 +151,7 @@ def test_equations_are_sums_over_people() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_the_releases_add_up_to_the_promise(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_releases_add_up_to_the_guarantee(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[Fraction] = []
     original = NormalMechanism.release
 
@@ -169,11 +169,11 @@ def test_the_releases_add_up_to_the_promise(rounds: int, monkeypatch: pytest.Mon
 
 
 def test_the_ledger_is_charged_once_and_refuses_a_second_time(tmp_path: Path) -> None:
-    films, book = two_tastes(), dc.Ledger(tmp_path / "book.db")
-    book.open(films, epsilon=2, delta="1e-5")
-    DPALS(epsilon=2, delta="1e-5").fit(films, ledger=book)
+    films, ledger = two_tastes(), dc.Ledger(tmp_path / "ledger.db")
+    ledger.open(films, epsilon=2, delta="1e-5")
+    DPALS(epsilon=2, delta="1e-5").fit(films, ledger=ledger)
     with pytest.raises(BudgetError):
-        DPALS(epsilon=2, delta="1e-5").fit(films, ledger=book)
+        DPALS(epsilon=2, delta="1e-5").fit(films, ledger=ledger)
 
 
 @pytest.mark.usefixtures("fixed_bits")
@@ -207,8 +207,8 @@ def test_who_likes_nothing_of_the_head_is_shown_what_is_popular() -> None:
     ],
 )
 def test_mistakes_cost_nothing(wrong: dict[str, Any], tmp_path: Path) -> None:
-    films, book = two_tastes(), dc.Ledger(tmp_path / "book.db")
-    book.open(films, epsilon=2, delta="1e-5")
+    films, ledger = two_tastes(), dc.Ledger(tmp_path / "ledger.db")
+    ledger.open(films, epsilon=2, delta="1e-5")
     with pytest.raises(UsageError):
-        DPALS(**{"epsilon": 1, **wrong}).fit(films, ledger=book)
-    assert not book.statement(films).entries
+        DPALS(**{"epsilon": 1, **wrong}).fit(films, ledger=ledger)
+    assert not ledger.statement(films).entries

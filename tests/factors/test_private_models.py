@@ -1,4 +1,4 @@
-"""The proved models: what they promise, what they learn, what they say before and after."""
+"""The proved models: what they guarantee, what they learn, what they say before and after."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class TestPrivateRatingsOfRecords(RecommenderConformance):
 
 
 @pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
-def test_the_promise_is_what_was_asked_for(kind: type, films: dc.Interactions) -> None:
-    promise = kind(epsilon=2, delta="1e-6").fit(films).guarantee
-    assert promise.loss == GaussianLoss(mu_for(2, "1e-6") ** 2)
-    assert promise.loss.epsilon_at(Fraction(1, 10**6)) <= 2
-    assert promise.joint
-    assert promise.standing.name == "PROVED"
-    assert promise.unit.code == "user/add-remove"
+def test_the_guarantee_is_what_was_asked_for(kind: type, films: dc.Interactions) -> None:
+    guarantee = kind(epsilon=2, delta="1e-6").fit(films).guarantee
+    assert guarantee.loss == GaussianLoss(mu_for(2, "1e-6") ** 2)
+    assert guarantee.loss.epsilon_at(Fraction(1, 10**6)) <= 2
+    assert guarantee.joint
+    assert guarantee.standing.name == "PROVED"
+    assert guarantee.unit.code == "user/add-remove"
 
 
 @pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
 def test_the_ledger_is_charged_once_and_refuses_a_second_time(
     kind: type, films: dc.Interactions, tmp_path: Path
 ) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     kind(epsilon=1, delta="1e-6").fit(films, ledger=ledger)
     with pytest.raises(BudgetError):
@@ -82,7 +82,7 @@ def test_many_users_get_tastes_and_few_get_popularity(films: dc.Interactions) ->
 
 
 @pytest.mark.usefixtures("fixed_bits")
-def test_tastes_beat_popularity_on_a_world_of_two_tastes() -> None:
+def test_tastes_beat_popularity_on_a_dataset_of_two_tastes() -> None:
     rng = np.random.default_rng(5)
     rows = [
         (user, int(item))
@@ -158,7 +158,7 @@ def test_a_saved_model_holds_nobody(films: dc.Interactions, tmp_path: Path) -> N
     "wrong", [{"epsilon": 0}, {"delta": 0}, {"head": 0}, {"users": 0}, {"first_share": 1}, {"epsilon": "much"}]
 )
 def test_wrong_settings_cost_nothing(wrong: dict[str, object], films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     with pytest.raises(UsageError):
         PrivateRecommender(**{"epsilon": 1, **wrong}).fit(films, ledger=ledger)  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def test_ratings_come_nearer_with_budget() -> None:
 
 
 def test_the_unit_of_a_record_is_told_to_the_ledger(films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     with pytest.raises(PrivacyError):
         PrivateRatings(epsilon=1, unit="rating").fit(films, ledger=ledger)
@@ -208,7 +208,7 @@ def test_the_unit_of_a_record_is_told_to_the_ledger(films: dc.Interactions, tmp_
 
 @pytest.mark.parametrize("kind", [PrivateRecommender, PrivateRatings])
 def test_a_budget_too_small_for_any_noise_costs_nothing(kind: type, films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     with pytest.raises(UsageError):
         kind(epsilon="1e-9", delta="1e-13").fit(films, ledger=ledger)

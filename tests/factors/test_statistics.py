@@ -22,7 +22,7 @@ ITEMS = [f"i{n:02d}" for n in range(12)]
 RATINGS = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 5), max_size=12)
 
 
-def world(*histories: dict[str, int]) -> Interactions:
+def dataset(*histories: dict[str, int]) -> Interactions:
     rows = [(f"u{n}", item, rating) for n, history in enumerate(histories) for item, rating in history.items()]
     table = {"user_id": [r[0] for r in rows], "item_id": [r[1] for r in rows], "rating": [float(r[2]) for r in rows]}
     return Interactions(table, items=ITEMS, scale="1:5")
@@ -34,7 +34,7 @@ WEIGHTS = np.linspace(0.3, 1.7, 12)
 
 @given(history=RATINGS)
 def test_popularity_moves_by_at_most_its_bound(history: dict[str, int]) -> None:
-    before, after = popularity_sums(world(*OTHERS)), popularity_sums(world(*OTHERS, history))
+    before, after = popularity_sums(dataset(*OTHERS)), popularity_sums(dataset(*OTHERS, history))
     moved = sum(int(x) ** 2 for x in after.values - before.values)
     assert moved <= before.l2_squared == after.l2_squared
 
@@ -43,7 +43,7 @@ def test_the_bound_of_popularity_is_nearly_reached() -> None:
     """A bound twice as large would pass the test above, and cost accuracy."""
     everything = dict.fromkeys(ITEMS, 5)
     for history in ({"i03": 2}, everything):
-        before, after = popularity_sums(world(*OTHERS)), popularity_sums(world(*OTHERS, history))
+        before, after = popularity_sums(dataset(*OTHERS)), popularity_sums(dataset(*OTHERS, history))
         moved = sum(int(x) ** 2 for x in after.values - before.values)
         assert moved > 0.999 * before.l2_squared
 
@@ -53,8 +53,8 @@ def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int) 
     direction = np.abs(np.random.default_rng(seed).normal(size=12))
     direction /= np.linalg.norm(direction)
     head = np.arange(12, dtype=np.int32)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
-    after = projected_gram(world(*OTHERS, history), head, WEIGHTS, direction).settled()
+    before = projected_gram(dataset(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(dataset(*OTHERS, history), head, WEIGHTS, direction).settled()
     moved = after.matrices[0] - before.matrices[0]
     assert sum(int(x) ** 2 for x in moved.ravel()) <= before.frobenius_squared
     # Nothing is left along the direction but what rounding leaves.
@@ -64,8 +64,8 @@ def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int) 
 
 def test_tastes_fill_their_bound() -> None:
     head, direction = np.arange(12, dtype=np.int32), np.full(12, 12**-0.5)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
-    after = projected_gram(world(*OTHERS, {"i03": 1, "i04": 1}), head, WEIGHTS, direction).settled()
+    before = projected_gram(dataset(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(dataset(*OTHERS, {"i03": 1, "i04": 1}), head, WEIGHTS, direction).settled()
     moved = (after.matrices[0] - before.matrices[0]).astype(float)
     assert (moved**2).sum() > 0.99 * before.frobenius_squared
 
@@ -73,8 +73,8 @@ def test_tastes_fill_their_bound() -> None:
 def test_a_user_of_mere_popularity_adds_next_to_nothing() -> None:
     """A taste that is the direction itself has nothing left; scaling rounding errors up would be noise."""
     head, direction = np.arange(12, dtype=np.int32), WEIGHTS / np.linalg.norm(WEIGHTS)
-    before = projected_gram(world(*OTHERS), head, WEIGHTS, direction).settled()
-    after = projected_gram(world(*OTHERS, dict.fromkeys(ITEMS, 5)), head, WEIGHTS, direction).settled()
+    before = projected_gram(dataset(*OTHERS), head, WEIGHTS, direction).settled()
+    after = projected_gram(dataset(*OTHERS, dict.fromkeys(ITEMS, 5)), head, WEIGHTS, direction).settled()
     moved = (after.matrices[0] - before.matrices[0]).astype(float)
     assert np.sqrt((moved**2).sum()) < 1e-5 * math.sqrt(before.frobenius_squared)
 
@@ -102,42 +102,42 @@ def test_a_users_part_is_short_in_exact_arithmetic(history: dict[str, int], crow
     direction = np.abs(np.random.default_rng(seed).normal(size=12))
     grid = on_grid(direction / np.linalg.norm(direction))
     head = np.arange(12, dtype=np.int32)
-    alone = projected_gram(world(history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    alone = projected_gram(dataset(history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
     x = [math.isqrt(int(one)) for one in alone.total.diagonal()]
     along = sum(int(k) * one for k, one in zip(grid, x, strict=True))
     left = [one - Fraction(int(k) * along, 4**DIRECTION_BITS) for k, one in zip(grid, x, strict=True)]
     assert sum(one**2 for one in left) <= 4096**2
     assert sum(one**2 for one in x) <= (16 * 4096) ** 2
     # The same history adds the same whole numbers, whoever else is there.
-    with_it = projected_gram(world(*crowd, history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
-    without = projected_gram(world(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    with_it = projected_gram(dataset(*crowd, history), head, WEIGHTS, grid / 2**DIRECTION_BITS)
+    without = projected_gram(dataset(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS)
     assert np.array_equal(with_it.total - without.total, alone.total)
-    together = projected_gram(world(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS) + alone
+    together = projected_gram(dataset(*crowd), head, WEIGHTS, grid / 2**DIRECTION_BITS) + alone
     assert np.array_equal(together.settled().matrices[0], with_it.settled().matrices[0])
 
 
 def test_directions_that_are_not_of_length_one_are_refused() -> None:
     head = np.arange(12, dtype=np.int32)
     with pytest.raises(UsageError, match="length 1"):
-        projected_gram(world(*OTHERS), head, WEIGHTS, np.full(12, 1.0))
+        projected_gram(dataset(*OTHERS), head, WEIGHTS, np.full(12, 1.0))
 
 
 @given(history=RATINGS)
 def test_offsets_move_by_at_most_their_bound(history: dict[str, int]) -> None:
-    before, after = offset_sums(world(*OTHERS), WEIGHTS, 0.3), offset_sums(world(*OTHERS, history), WEIGHTS, 0.3)
+    before, after = offset_sums(dataset(*OTHERS), WEIGHTS, 0.3), offset_sums(dataset(*OTHERS, history), WEIGHTS, 0.3)
     assert sum(int(x) ** 2 for x in after.values - before.values) <= before.l2_squared
 
 
 def test_offsets_fill_their_bound() -> None:
-    before = offset_sums(world(*OTHERS), WEIGHTS, 0.3)
-    after = offset_sums(world(*OTHERS, {"i01": 1, "i02": 5, "i03": 1, "i04": 5}), WEIGHTS, 0.3)
+    before = offset_sums(dataset(*OTHERS), WEIGHTS, 0.3)
+    after = offset_sums(dataset(*OTHERS, {"i01": 1, "i02": 5, "i03": 1, "i04": 5}), WEIGHTS, 0.3)
     assert sum(int(x) ** 2 for x in (after.values - before.values)[:-1]) > 0.97 * before.l2_squared
 
 
 @given(history=RATINGS, item=st.sampled_from(ITEMS), rating=st.integers(1, 5))
 def test_one_record_moves_one_item(history: dict[str, int], item: str, rating: int) -> None:
     without = {name: value for name, value in history.items() if name != item}
-    before, after = record_sums(world(*OTHERS, without)), record_sums(world(*OTHERS, {**without, item: rating}))
+    before, after = record_sums(dataset(*OTHERS, without)), record_sums(dataset(*OTHERS, {**without, item: rating}))
     moved = after.values - before.values
     assert set(np.flatnonzero(moved)) <= {ITEMS.index(item), 12 + ITEMS.index(item)}
     assert sum(int(x) ** 2 for x in moved) <= before.l2_squared
@@ -146,9 +146,9 @@ def test_one_record_moves_one_item(history: dict[str, int], item: str, rating: i
 @given(values=st.lists(st.floats(-1, 1), min_size=7, max_size=7))
 def test_residuals_move_by_at_most_their_bound(values: list[float]) -> None:
     head = np.arange(12, dtype=np.int32)
-    data = world(*OTHERS, dict.fromkeys(ITEMS[:7], 3))
+    data = dataset(*OTHERS, dict.fromkeys(ITEMS[:7], 3))
     fixed = np.full(len(data) - 7, 0.25)
-    before = unit_gram(world(*OTHERS), head, fixed)
+    before = unit_gram(dataset(*OTHERS), head, fixed)
     after = unit_gram(data, head, np.concatenate([fixed, values]))
     moved = after.matrices[0] - before.matrices[0]
     assert sum(int(x) ** 2 for x in moved.ravel()) <= before.frobenius_squared

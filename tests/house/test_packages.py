@@ -177,7 +177,7 @@ def test_each_purpose_of_randomness_has_its_users() -> None:
 
 def test_only_noise_and_selection_ask_for_secret_entropy() -> None:
     asking = asking_for("random_") - {"testing/coupled.py"}  # which watches it
-    # Published strategies, which promise nothing that holds, choose neighbors and break ties with the same bits.
+    # Published strategies, which guarantee nothing that holds, choose neighbors and break ties with the same bits.
     published = {where for where in asking if where.startswith(("neighbors/", "privacy/published"))}
     drawing = {f"privacy/{name}.py" for name in ("noise", "rounded_gaussian", "selection", "subset_selection")}
     assert asking - published == drawing

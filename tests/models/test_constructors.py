@@ -1,4 +1,4 @@
-"""What every registered method and model promises about its settings: one interface, no exceptions."""
+"""What every registered method and model guarantees about its settings: one interface, no exceptions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class StaleMutantError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A small change that breaks a promise, and the tests that must notice it.
+    """A small change that breaks a guarantee, and the tests that must notice it.
 
     Parameters
     ----------

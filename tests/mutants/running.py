@@ -30,7 +30,7 @@ SECONDS = 600
 
 OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
 
-# A test that ends with one of these shows that the change made no program, not that a promise was broken.
+# A test that ends with one of these shows that the change made no program, not that a guarantee was broken.
 NO_PROGRAM = re.compile(r" - (NameError|SyntaxError|ImportError|ModuleNotFoundError|AttributeError|numba\.\S+)\b")
 
 

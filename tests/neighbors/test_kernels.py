@@ -46,7 +46,7 @@ def test_prior_overlap_and_shrinkage() -> None:
 # The layout
 
 pairs = st.tuples(st.integers(0, 9), st.integers(0, 9))
-worlds = st.dictionaries(pairs, st.integers(1, 5), max_size=60)
+datasets = st.dictionaries(pairs, st.integers(1, 5), max_size=60)
 
 
 def matrix_of(found: Profiles, n_raters: int) -> np.ndarray:
@@ -60,7 +60,7 @@ def matrix_of(found: Profiles, n_raters: int) -> np.ndarray:
     return matrix
 
 
-@given(worlds, st.sampled_from(("item", "user")), st.integers(1, 4))
+@given(datasets, st.sampled_from(("item", "user")), st.integers(1, 4))
 @settings(max_examples=50)
 def test_the_layout_holds_every_rating_twice(ratings: dict[Any, int], axis: Any, threads: int) -> None:
     columns = {"user_id": [u for u, _ in ratings], "item_id": [i for _, i in ratings], "rating": list(ratings.values())}

@@ -1,4 +1,4 @@
-"""The published models: predictions by hand and by brute force, promises, people unknown, folders."""
+"""The published models: predictions by hand and by brute force, guarantees, people unknown, folders."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_different_draws_differ(tastes: Interactions) -> None:
 
 
 def test_private_neighbors_are_not_told_exactly(tastes: Interactions) -> None:
-    """Where a promise was made, similar_items tells the k chosen with noisy weights, the same ones each time."""
+    """Where a guarantee was made, similar_items tells the k chosen with noisy weights, the same ones each time."""
     model = PNCF(1, k=3).fit(tastes, allow_refuted=True)
     alike = model.similar_items("i4", n=10)
     assert alike.height == 3
@@ -224,11 +224,11 @@ def test_private_neighbors_are_not_told_exactly(tastes: Interactions) -> None:
     assert all(weight != exact[i] for i, weight in zip(alike["similar_id"], alike["score"], strict=True))
 
 
-# Promises
+# Guarantees
 
 
 @pytest.mark.parametrize("model", [KNN, UniformNeighbors, NPNS])
-def test_models_without_a_promise_say_so_and_charge_nothing(model: type[NeighborModel], tastes: Interactions) -> None:
+def test_models_without_a_guarantee_say_so_and_charge_nothing(model: type[NeighborModel], tastes: Interactions) -> None:
     assert made(model, k=2).fit(tastes).guarantee is None
 
 
@@ -236,10 +236,10 @@ def test_models_without_a_promise_say_so_and_charge_nothing(model: type[Neighbor
 def test_refuted_models_ask_before_they_run(model: type[NeighborModel], tastes: Interactions) -> None:
     with pytest.raises(PrivacyError, match="refuted"):
         made(model, k=2).fit(tastes)
-    promise = made(model, k=2).fit(tastes, allow_refuted=True).guarantee
-    assert promise is not None
-    assert promise.standing is Standing.REFUTED
-    assert f"mean ratings of {made(model).axis}s" in promise.describe()
+    guarantee = made(model, k=2).fit(tastes, allow_refuted=True).guarantee
+    assert guarantee is not None
+    assert guarantee.standing is Standing.REFUTED
+    assert f"mean ratings of {made(model).axis}s" in guarantee.describe()
     bare = made(model, k=2, centering=None, fallback=None).fit(tastes, allow_refuted=True).guarantee
     assert bare == made(model, k=2).strategy().guarantee()
 
@@ -321,7 +321,7 @@ def test_the_folder_says_that_it_holds_records(tastes: Interactions, tmp_path: P
         KNN.load(path)
 
 
-def test_a_fit_is_booked_once_and_loading_never(tastes: Interactions, tmp_path: Path) -> None:
+def test_a_fit_is_charged_once_and_loading_never(tastes: Interactions, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.db")
     ledger.open(tastes, epsilon=2, delta="1e-6", unit="user")
     model = PNCF(k=2, epsilon="3/4").fit(tastes, ledger=ledger, allow_refuted=True)

@@ -132,7 +132,7 @@ def test_pure_epsilon_is_charged_as_it_is(checkers: dc.Interactions, tmp_path: P
 
 
 def test_one_rating_is_a_unit_of_its_own(checkers: dc.Interactions, tmp_path: Path) -> None:
-    """An account for records takes it as it is, a user's promise at two steps, and one for users refuses it."""
+    """An account for records takes it as it is, a user's guarantee at two steps, and one for users refuses it."""
     ledger = dc.Ledger(tmp_path / "records.db")
     ledger.open(checkers, epsilon=3, unit="record")
     model = PrivateItemKNN(epsilon=1, delta=0, unit="rating").fit(checkers, ledger=ledger)
@@ -160,7 +160,7 @@ def test_where_one_rating_is_the_unit_nothing_may_push_another_out(checkers: dc.
         PrivateItemKNN(1, unit="household").fit(checkers)
 
 
-def test_it_charges_exactly_what_it_promises(checkers: dc.Interactions, tmp_path: Path) -> None:
+def test_it_charges_exactly_what_it_guarantees(checkers: dc.Interactions, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "budget.db")
     ledger.open(checkers, epsilon=1, delta="1e-6", unit="user")
     model = PrivateItemKNN(epsilon=1, delta="1e-6").fit(checkers, ledger=ledger)

@@ -1,4 +1,4 @@
-"""Similarities, lists and sensitivities against plain numpy on small worlds, and cases worked out by hand."""
+"""Similarities, lists and sensitivities against plain numpy on small datasets, and cases worked out by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCALES: dict[str, Any] = {"1:5": STARS, "0.5:5:0.5": HALVES, "0:5": st.integers(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> Interactions:
+def datasets(draw: st.DrawFn) -> Interactions:
     """Up to 7 users and 7 items; the catalog may have items that nobody rated."""
     scale = draw(st.sampled_from(sorted(SCALES)))
     pairs = st.tuples(st.integers(0, 6), st.integers(0, 6))
@@ -61,7 +61,7 @@ def stars(rows: list[list[int]]) -> Interactions:
     return Interactions(records, scale="1:5", items=list(range(len(rows[0]))))
 
 
-# The plain-words twin of the compiled loops
+# The compiled loops in plain Python
 
 
 def vectors(data: Interactions, axis: str, kind: str) -> Matrix:
@@ -112,10 +112,10 @@ def overlaps(data: Interactions, axis: str) -> NDArray[np.int64]:
     return rated @ rated.T
 
 
-# Against the twin
+# Against plain Python
 
 
-@given(worlds(), similarities(), st.sampled_from(("item", "user")))
+@given(datasets(), similarities(), st.sampled_from(("item", "user")))
 def test_rows_and_matrix_are_those_of_the_formulas(data: Interactions, similarity: Similarity, axis: Any) -> None:
     expected = plain_matrix(data, axis, similarity)
     found = similarity_rows(data, axis=axis, similarity=similarity, rows=range(len(expected)))
@@ -124,7 +124,7 @@ def test_rows_and_matrix_are_those_of_the_formulas(data: Interactions, similarit
     assert_array_equal(similarity_matrix(data, axis=axis, similarity=similarity), found.astype(np.float32))
 
 
-@given(worlds(), similarities(), st.sampled_from(("item", "user")), st.integers(1, 9))
+@given(datasets(), similarities(), st.sampled_from(("item", "user")), st.integers(1, 9))
 def test_lists_are_the_best_of_the_rows(data: Interactions, similarity: Similarity, axis: Any, k: int) -> None:
     rows = similarity_rows(data, axis=axis, similarity=similarity, rows=range(getattr(data, f"n_{axis}s")))
     enough = overlaps(data, axis) >= similarity.minimum_overlap
@@ -140,7 +140,7 @@ def test_lists_are_the_best_of_the_rows(data: Interactions, similarity: Similari
         assert (found.scores[code, len(best) :] == 0).all()
 
 
-@given(worlds(), similarities(), st.sampled_from(("item", "user")))
+@given(datasets(), similarities(), st.sampled_from(("item", "user")))
 @settings(max_examples=60)
 def test_sensitivities_are_those_of_the_definitions(data: Interactions, similarity: Similarity, axis: Any) -> None:
     rows = vectors(data, axis, similarity.kind)
@@ -164,7 +164,7 @@ def test_sensitivities_are_those_of_the_definitions(data: Interactions, similari
         assert_array_equal(getattr(part, name), getattr(found, name)[len(rows) - 1 :], err_msg=name)
 
 
-@given(worlds(), st.sampled_from(("cosine", "pearson", "cosine_adjusted")), st.sampled_from(("item", "user")))
+@given(datasets(), st.sampled_from(("cosine", "pearson", "cosine_adjusted")), st.sampled_from(("item", "user")))
 def test_the_lemma_is_its_derivation(data: Interactions, kind: Any, axis: Any) -> None:
     from discreet.neighbors.sensitivity import lemma_sensitivity
 
@@ -176,7 +176,7 @@ def test_the_lemma_is_its_derivation(data: Interactions, kind: Any, axis: Any) -
             assert found[i, j] == pytest.approx(lemma_sensitivity(x[common], y[common]), rel=1e-4, abs=1e-5)
 
 
-@given(worlds(), similarities())
+@given(datasets(), similarities())
 def test_users_are_the_items_of_the_transpose(data: Interactions, similarity: Similarity) -> None:
     turned = Interactions(
         {"user_id": data.item, "item_id": data.user, "rating": data.rating},
@@ -190,7 +190,7 @@ def test_users_are_the_items_of_the_transpose(data: Interactions, similarity: Si
     assert_array_equal(users, items[:, rated])
 
 
-@given(worlds(), similarities(), st.sampled_from(("item", "user")), st.integers(1, 4))
+@given(datasets(), similarities(), st.sampled_from(("item", "user")), st.integers(1, 4))
 @settings(max_examples=40)
 def test_threads_do_not_matter(data: Interactions, similarity: Similarity, axis: Any, k: int) -> None:
     one, two, three = (
@@ -202,7 +202,7 @@ def test_threads_do_not_matter(data: Interactions, similarity: Similarity, axis:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_threads_do_not_matter_in_a_larger_world(kind: Any) -> None:
+def test_threads_do_not_matter_in_a_larger_dataset(kind: Any) -> None:
     """Many blocks for each thread, and heaps that overflow."""
     stream = np.random.default_rng(5)
     drawn = stream.random((150, 300)) < stream.beta(0.5, 4, size=300)

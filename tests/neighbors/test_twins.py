@@ -49,12 +49,12 @@ def right_list(
     return sorted(found, key=lambda entry: (-entry[1], entry[0]))[:length]
 
 
-def world(profiles: Sequence[Ratings]) -> Interactions:
+def dataset(profiles: Sequence[Ratings]) -> Interactions:
     rows = [(user, item, rating) for user, profile in enumerate(profiles) for item, rating in profile.items()]
-    return Interactions(rows, items=list(ITEMS)) if rows else empty_world()
+    return Interactions(rows, items=list(ITEMS)) if rows else empty_dataset()
 
 
-def empty_world() -> Interactions:
+def empty_dataset() -> Interactions:
     return Interactions([(0, 0, 1.0)], items=list(ITEMS)).emptied()
 
 
@@ -86,7 +86,7 @@ def test_after_any_sequence_of_adds_every_list_is_a_full_recomputation(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(twin_lists, "MOST_WAITING", 3)  # so that lists are settled, moved and indexed again
         patch.setattr(twin_lists, "LEAST_TAIL", 2)
-        index = TwinIndex(world(profiles), similarity=similarity, length=length, builder=BUILDERS[builder]())
+        index = TwinIndex(dataset(profiles), similarity=similarity, length=length, builder=BUILDERS[builder]())
         for _ in range(data.draw(st.integers(0, 9))):
             again = profiles and data.draw(st.booleans())
             new = data.draw(st.sampled_from(profiles) if again else profile_ratings)
@@ -101,7 +101,7 @@ def test_after_any_sequence_of_adds_every_list_is_a_full_recomputation(
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_ties_go_to_whoever_was_there_first(builder: str) -> None:
-    index = TwinIndex(world([{0: 1.0}, {0: 2.0}, {1: 1.0}]), builder=BUILDERS[builder]())
+    index = TwinIndex(dataset([{0: 1.0}, {0: 2.0}, {1: 1.0}]), builder=BUILDERS[builder]())
     for user_id in ("z", "a"):
         index.add({0: 3.0}, user_id=user_id)
     assert index.neighbors(1, n=9)["user_id"].to_list() == [0, "z", "a", 2]
@@ -109,7 +109,7 @@ def test_ties_go_to_whoever_was_there_first(builder: str) -> None:
 
 
 def test_new_users_are_found_from_both_sides() -> None:
-    index = TwinIndex(world(films), similarity="cosine_full")
+    index = TwinIndex(dataset(films), similarity="cosine_full")
     index.add({4: 5.0}, user_id=10)
     index.add({4: 3.0}, user_id=11)
     assert index.neighbors(10, n=1).rows() == [(11, 1.0, 1)]
@@ -118,7 +118,7 @@ def test_new_users_are_found_from_both_sides() -> None:
 
 def test_lists_are_brought_up_to_date_when_they_are_read_or_when_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin_lists, "MOST_WAITING", 2)
-    lists = SimilarityLists(world(films))
+    lists = SimilarityLists(dataset(films))
     settled = []
     monkeypatch.setattr(SimilarityLists, "settle", lambda self: settled.append(self.n_rows))
     lists.append(lists.profile(0), lists.list_from_twin(0))
@@ -135,7 +135,7 @@ def test_lists_are_brought_up_to_date_when_they_are_read_or_when_too_many_wait(m
 @given(profiles=st.lists(profile_ratings.filter(bool), min_size=1, max_size=6))
 @settings(max_examples=30)
 def test_twin_search_always_finds_a_planted_twin(probes: int, similarity: Cosine, profiles: list[Ratings]) -> None:
-    lists = SimilarityLists(world(profiles), similarity=similarity)
+    lists = SimilarityLists(dataset(profiles), similarity=similarity)
     search = TwinSearch(probes)
     for row, profile in enumerate(profiles):
         sets = search.candidates(lists, lists.profile(row))
@@ -150,7 +150,7 @@ def test_twin_search_always_finds_a_planted_twin(probes: int, similarity: Cosine
 def test_a_twin_is_found_whatever_numbers_ratings_are(ratings: list[list[float]], similarity: Cosine) -> None:
     """Sums of such numbers do depend on the order: it is the same for probes and for lists."""
     profiles = [{item: rating for item, rating in enumerate(row) if rating > -5} or {0: 1.0} for row in ratings]
-    lists = SimilarityLists(world(profiles), similarity=similarity)
+    lists = SimilarityLists(dataset(profiles), similarity=similarity)
     for row in range(len(profiles)):
         profile = lists.profile(row)
         by_rows, by_columns = lists.similarities(profile, visit="rows"), lists.similarities(profile)
@@ -164,7 +164,7 @@ def test_a_twin_is_found_whatever_numbers_ratings_are(ratings: list[list[float]]
 @pytest.mark.parametrize("builder", [TwinSearch(1), TwinSearch(3), HashedTwins()], ids=["c=1", "c=3", "hash"])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_one_rating_less_or_other_is_no_twin(builder: ListBuilder, similarity: Cosine) -> None:
-    lists = SimilarityLists(world(films), similarity=similarity)
+    lists = SimilarityLists(dataset(films), similarity=similarity)
     for profile in ({0: 5.0, 1: 4.0}, {0: 5.0}, {3: 5.0}, {0: 5.0, 1: 3.0, 4: 1.0}, {4: 1.0}):
         built = builder.build(lists, Profile.of(np.array(list(profile)), np.array(list(profile.values()))))
         assert built.twin is None
@@ -180,7 +180,7 @@ def test_only_without_a_twin_it_is_computed(builder: type[TwinSearch] | type[Has
             Counted.calls += 1
             return super().build(lists, profile)
 
-    index = TwinIndex(world(films), builder=builder(otherwise=Counted()))
+    index = TwinIndex(dataset(films), builder=builder(otherwise=Counted()))
     assert index.add(films[2], user_id="copy").twin_id == 2
     assert Counted.calls == 0
     assert index.add({0: 1.0, 4: 1.0}, user_id="new").twin_id is None
@@ -192,10 +192,10 @@ def test_only_without_a_twin_it_is_computed(builder: type[TwinSearch] | type[Has
 def test_the_sets_are_those_of_algorithm_4() -> None:
     """All users are probes. Over co-rated items, all who share one item with somebody have similarity 1 to them."""
     profiles, new = [{0: 5.0}, {0: 3.0}, {0: 1.0, 1: 1.0}, {1: 2.0}], Profile.of(np.array([0]), np.array([5.0]))
-    sets = TwinSearch(4).candidates(SimilarityLists(world(profiles)), new)
+    sets = TwinSearch(4).candidates(SimilarityLists(dataset(profiles)), new)
     assert sorted(sets.sizes) == [2, 3, 3, 4]  # the last probe shares no item with the new user, nor with two others
     assert sets.common.tolist() == [0, 1]
-    sets = TwinSearch(4).candidates(SimilarityLists(world(profiles), similarity="cosine_full"), new)
+    sets = TwinSearch(4).candidates(SimilarityLists(dataset(profiles), similarity="cosine_full"), new)
     assert sets.sizes == [2, 2, 2, 2]
     assert sets.common.tolist() == [0]  # to the third probe 5/√50 and 3/√18: equal on paper, not in the last bit
 
@@ -212,18 +212,18 @@ def test_probes_are_drawn_from_everybody(fixed_bits: Callable[[int], None]) -> N
 
 
 def test_hash_finds_every_twin() -> None:
-    lists, builder = SimilarityLists(world(films)), HashedTwins()
+    lists, builder = SimilarityLists(dataset(films)), HashedTwins()
     assert [builder.build(lists, lists.profile(row)).twin for row in range(5)] == [0, 1, 2, 3, 4]
 
 
 def test_hash_does_not_depend_on_the_order_of_the_ratings_or_the_sign_of_zero() -> None:
-    index = TwinIndex(world([{0: 0.0, 1: 2.0}, {3: 1.0}]))
+    index = TwinIndex(dataset([{0: 0.0, 1: 2.0}, {3: 1.0}]))
     assert index.add({1: 2, 0: -0.0}, user_id="again").twin_id == 0
 
 
 def test_one_entry_stands_for_all_sybils() -> None:
     builder = HashedTwins()
-    index = TwinIndex(world(films), builder=builder)
+    index = TwinIndex(dataset(films), builder=builder)
     for sybil in range(30):
         index.add({4: 2.0}, user_id=f"sybil-{sybil}")
     assert index.add({4: 2.0}, user_id="last").twin_id == "sybil-0"
@@ -233,7 +233,7 @@ def test_one_entry_stands_for_all_sybils() -> None:
 def test_every_profile_is_hashed_once_and_the_new_one_at_each_build(monkeypatch: pytest.MonkeyPatch) -> None:
     hashed = []
     monkeypatch.setattr(twins, "digest", lambda profile: hashed.append(0) or profile.columns.tobytes())
-    index = TwinIndex(world(films))
+    index = TwinIndex(dataset(films))
     for number, calls in enumerate([5 + 1, 2, 2]):
         hashed.clear()
         index.add({4: 1.0}, user_id=f"new-{number}")
@@ -242,7 +242,7 @@ def test_every_profile_is_hashed_once_and_the_new_one_at_each_build(monkeypatch:
 
 def test_collisions_cost_time_and_never_a_wrong_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twins, "digest", lambda profile: b"the same for all")
-    index = TwinIndex(world(films))
+    index = TwinIndex(dataset(films))
     profiles = dict(enumerate(films))
     for new, twin in (({4: 2.0}, None), (films[3], 3), ({4: 2.0}, 5), ({}, None), ({}, 8)):
         assert index.add(new, user_id=len(profiles)).twin_id == twin
@@ -255,7 +255,7 @@ def test_collisions_cost_time_and_never_a_wrong_list(monkeypatch: pytest.MonkeyP
 def test_a_builder_may_serve_one_index_after_another() -> None:
     hashed, search = HashedTwins(), TwinSearch(2)
     for profiles in (films, [{4: 1.0}], films[::-1]):
-        lists = SimilarityLists(world(profiles))
+        lists = SimilarityLists(dataset(profiles))
         for builder in (hashed, search):
             assert [builder.build(lists, lists.profile(row)).twin for row in range(len(profiles))] == [
                 *range(len(profiles))
@@ -278,7 +278,7 @@ def test_probes_from_another_formula_miss_the_twin_and_the_list_is_right_all_the
 ) -> None:
     generator = np.random.default_rng(2)
     profiles = [{item: float(rating) for item, rating in enumerate(generator.integers(1, 6, 6))} for _ in range(30)]
-    lists = SimilarityLists(world(profiles), similarity="cosine_full")
+    lists = SimilarityLists(dataset(profiles), similarity="cosine_full")
 
     def two_roots(rows: np.ndarray, profile: Profile) -> np.ndarray:
         norm = np.sqrt((profile.ratings**2).sum())
@@ -299,7 +299,7 @@ def test_probes_from_another_formula_miss_the_twin_and_the_list_is_right_all_the
 @pytest.mark.parametrize("builder", BUILDERS)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_an_empty_profile_is_like_nobody_and_the_twin_of_another_empty_one(builder: str, similarity: Cosine) -> None:
-    index = TwinIndex(world(films), similarity=similarity, builder=BUILDERS[builder]())
+    index = TwinIndex(dataset(films), similarity=similarity, builder=BUILDERS[builder]())
     assert index.add({}, user_id=5).twin_id is None
     assert index.neighbors(5, n=99).rows() == [(user, 0.0, user + 1) for user in range(5)]
     assert index.add({}, user_id=6).twin_id == (None if "full" in builder else 5)
@@ -308,7 +308,7 @@ def test_an_empty_profile_is_like_nobody_and_the_twin_of_another_empty_one(build
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_an_index_may_begin_with_nobody(builder: str) -> None:
-    index = TwinIndex(empty_world(), builder=BUILDERS[builder]())
+    index = TwinIndex(empty_dataset(), builder=BUILDERS[builder]())
     index.add({0: 4.0}, user_id="first")
     assert index.neighbors("first").height == 0
     index.add({0: 4.0}, user_id="second")
@@ -342,17 +342,17 @@ def test_ratings_too_large_for_a_cosine_are_refused() -> None:
 
 
 def test_wrong_use_is_told() -> None:
-    index = TwinIndex(world(films))
+    index = TwinIndex(dataset(films))
     with pytest.raises(DataError, match="unknown user 77"):
         index.neighbors(77)
     with pytest.raises(UsageError, match="n = 0"):
         index.neighbors(0, n=0)
     with pytest.raises(UsageError, match="length = 0"):
-        TwinIndex(world(films), length=0)
+        TwinIndex(dataset(films), length=0)
     with pytest.raises(UsageError, match="'cosine', 'cosine_full'"):
-        TwinIndex(world(films), similarity="pearson")  # type: ignore[arg-type]
+        TwinIndex(dataset(films), similarity="pearson")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'user', 'item'"):
-        TwinIndex(world(films), axis="tag")  # type: ignore[arg-type]
+        TwinIndex(dataset(films), axis="tag")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'rows', 'columns'"):
         FullComputation(visit="all")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="probes must be at least 1"):
@@ -360,7 +360,7 @@ def test_wrong_use_is_told() -> None:
 
 
 def test_twin_search_refuses_lists_that_are_cut() -> None:
-    index = TwinIndex(world(films), length=2, builder=TwinSearch())
+    index = TwinIndex(dataset(films), length=2, builder=TwinSearch())
     with pytest.raises(UsageError, match="whole lists"):
         index.add({0: 1.0}, user_id="eve")
     assert len(index) == 5
@@ -369,14 +369,14 @@ def test_twin_search_refuses_lists_that_are_cut() -> None:
 def test_lists_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin_lists, "MOST_BYTES", 100_000)
     with pytest.raises(UsageError, match="length=100"):
-        TwinIndex(world(films))
-    TwinIndex(world(films), length=10)
+        TwinIndex(dataset(films))
+    TwinIndex(dataset(films), length=10)
 
 
 def test_items_have_lists_too() -> None:
     """Transposed: an item's profile are the ratings that users gave it."""
     profiles = [{0: 5.0, 1: 3.0}, {0: 4.0, 1: 3.0}, {0: 1.0, 1: 5.0, 2: 2.0}]
-    index = TwinIndex(world(profiles).with_catalog("observed"), axis="item")
+    index = TwinIndex(dataset(profiles).with_catalog("observed"), axis="item")
     assert index.add({0: 5.0, 1: 4.0, 2: 1.0}, user_id=9).twin_id == 0
     by_item = {item: {user: p[item] for user, p in enumerate(profiles) if item in p} for item in range(3)}
     frame = index.neighbors(9, n=3)

@@ -67,11 +67,11 @@ def test_only_the_largest_cosines_speak() -> None:
         ({"unit": "rating"}, GaussianLoss(mu_for(1, "1e-6") ** 2), Unit("record")),
     ],
 )
-def test_the_promise_is_what_was_asked_for(settings: dict, loss, unit: Unit) -> None:
-    promise = PrivateCosine(epsilon=1, **settings).fit(same_length()).guarantee
-    assert promise is not None
-    assert (promise.loss, promise.unit, promise.joint) == (loss, unit, True)
-    assert promise.standing.name == "PROVED"
+def test_the_guarantee_is_what_was_asked_for(settings: dict, loss, unit: Unit) -> None:
+    guarantee = PrivateCosine(epsilon=1, **settings).fit(same_length()).guarantee
+    assert guarantee is not None
+    assert (guarantee.loss, guarantee.unit, guarantee.joint) == (loss, unit, True)
+    assert guarantee.standing.name == "PROVED"
 
 
 def test_the_parts_of_the_budget_add_up() -> None:

@@ -1,4 +1,4 @@
-"""Slope One from noisy differences: what it promises, what it learns, and what it is without noise."""
+"""Slope One from noisy differences: what it guarantees, what it learns, and what it is without noise."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_pairs_tell_offsets() -> None:
     np.testing.assert_allclose(drowned, 0, atol=1e-3)
 
 
-# The promise
+# The guarantee
 
 
 @pytest.mark.parametrize(
@@ -140,16 +140,16 @@ def test_pairs_tell_offsets() -> None:
         ({"epsilon": 2, "unit": "value", "delta": 0}, Pure(Fraction(2)), Unit("record", "value")),
     ],
 )
-def test_the_promise_is_what_was_asked_for(settings: dict, loss, unit: Unit, films: dc.Interactions) -> None:
-    promise = PrivateSlopeOne(**{"epsilon": 1, **settings}).fit(films).guarantee
-    assert promise is not None
-    assert (promise.loss, promise.unit, promise.joint) == (loss, unit, True)
-    assert promise.standing.name == "PROVED"
-    assert "docs/proofs/pairs.md" in promise.basis
+def test_the_guarantee_is_what_was_asked_for(settings: dict, loss, unit: Unit, films: dc.Interactions) -> None:
+    guarantee = PrivateSlopeOne(**{"epsilon": 1, **settings}).fit(films).guarantee
+    assert guarantee is not None
+    assert (guarantee.loss, guarantee.unit, guarantee.joint) == (loss, unit, True)
+    assert guarantee.standing.name == "PROVED"
+    assert "docs/proofs/pairs.md" in guarantee.basis
 
 
 def test_the_parts_of_the_budget_add_up(films: dc.Interactions) -> None:
-    """Noise as it is released: the three parts cost what was promised."""
+    """Noise as it is released: the three parts cost what was guaranteed."""
     model = PrivateSlopeOne(epsilon=2, head=80).fit(films)
     public = model.release_.parameters
     # With w = 1/n: sensitivities 0.6 (item statistics), Δr/2 and √(1/2)·√(1 − 1/80).
@@ -159,7 +159,7 @@ def test_the_parts_of_the_budget_add_up(films: dc.Interactions) -> None:
 
 
 def test_the_ledger_is_charged_once_and_refuses_a_second_time(films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     PrivateSlopeOne(epsilon=1).fit(films, ledger=ledger)
     with pytest.raises(BudgetError):
@@ -186,7 +186,7 @@ def test_the_ledger_is_charged_once_and_refuses_a_second_time(films: dc.Interact
 def test_what_can_fail_fails_before_the_charge(
     settings: dict, word: str, films: dc.Interactions, tmp_path: Path
 ) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=100, delta="1e-3", unit="user")
     with pytest.raises(DiscreetError, match=word):
         PrivateSlopeOne(**{"epsilon": 1, **settings}).fit(films, ledger=ledger)
@@ -234,7 +234,7 @@ def test_a_saved_model_holds_nobody_and_keeps_its_head(films: dc.Interactions, t
 
 
 def test_new_people_cost_nothing(films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="user")
     model = PrivateSlopeOne(epsilon=1).fit(films, ledger=ledger)
     spent = len(ledger.statement(films).entries)

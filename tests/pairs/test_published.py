@@ -81,7 +81,7 @@ def test_nothing_is_shown_about_pairs(films: dc.Interactions) -> None:
 
 
 def test_it_does_not_run_by_accident_and_the_book_names_it(films: dc.Interactions, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=1, delta="1e-6", unit="record")
     with pytest.raises(PrivacyError, match="refuted"):
         PublishedSlopeOne(epsilon=1).fit(films, ledger=ledger)

@@ -26,7 +26,7 @@ HISTORIES = st.lists(
 )
 
 
-def world(people: list[dict[str, Fraction]]) -> Interactions:
+def dataset(people: list[dict[str, Fraction]]) -> Interactions:
     rows = [(f"u{n}", item, float(r)) for n, person in enumerate(people) for item, r in person.items()]
     return Interactions(rows, items=ITEMS, scale="0.5:5:0.5")
 
@@ -51,7 +51,7 @@ def expected(people: list[dict[str, Fraction]], minimum: int) -> dict[tuple[int,
 
 @given(people=HISTORIES, minimum=st.integers(0, 2))
 def test_sums_are_exact_for_half_stars(people: list[dict[str, Fraction]], minimum: int) -> None:
-    sums = pair_sums(world(people), minimum_overlap=minimum)
+    sums = pair_sums(dataset(people), minimum_overlap=minimum)
     assert by_pair(sums) == expected(people, minimum)
     assert sums.differences.dtype.kind == "i"
     for i in range(len(ITEMS)):
@@ -117,7 +117,7 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("own", [{"i1": Fraction(3)}, {"i1": Fraction(1), "i2": Fraction(9, 2)}, {"i4": Fraction(2)}])
 def test_predictions_are_those_of_the_equations(settings: dict, own: dict[str, Fraction]) -> None:
-    model = SlopeOne(**settings).fit(world(PEOPLE))
+    model = SlopeOne(**settings).fit(dataset(PEOPLE))
     history = {item: float(r) for item, r in own.items()}
     for item in ITEMS:
         truth = min(Fraction(5), max(Fraction(1, 2), by_hand(PEOPLE, own, item, **settings)))
@@ -127,8 +127,8 @@ def test_predictions_are_those_of_the_equations(settings: dict, own: dict[str, F
 def test_the_sum_is_divided_by_all_that_was_rated_as_printed() -> None:
     """Equation 5: a zeroed s_jk still counts in |r_i|; the usual form leaves it out."""
     history = {"i1": 1.0, "i4": 1.0}  # nobody rated i4
-    printed = SlopeOne().fit(world(PEOPLE)).predict(["i0"], history=history)["score"][0]
-    usual = SlopeOne(average="compared").fit(world(PEOPLE)).predict(["i0"], history=history)["score"][0]
+    printed = SlopeOne().fit(dataset(PEOPLE)).predict(["i0"], history=history)["score"][0]
+    usual = SlopeOne(average="compared").fit(dataset(PEOPLE)).predict(["i0"], history=history)["score"][0]
     assert printed == 1 + 0.75 / 2
     assert usual == 1.75
 
@@ -136,12 +136,12 @@ def test_the_sum_is_divided_by_all_that_was_rated_as_printed() -> None:
 def test_more_than_the_minimum_is_needed_not_as_many() -> None:
     """Equation 4 says |Φ| > φ_m: two common raters are enough for φ_m = 1 and not for 2."""
     history = {"i1": 2.0}
-    assert SlopeOne(minimum_overlap=1).fit(world(PEOPLE)).predict(["i0"], history=history)["score"][0] == 2.75
-    assert SlopeOne(minimum_overlap=2).fit(world(PEOPLE)).predict(["i0"], history=history)["score"][0] == 2.0
+    assert SlopeOne(minimum_overlap=1).fit(dataset(PEOPLE)).predict(["i0"], history=history)["score"][0] == 2.75
+    assert SlopeOne(minimum_overlap=2).fit(dataset(PEOPLE)).predict(["i0"], history=history)["score"][0] == 2.0
 
 
 def test_ranking_goes_by_predictions_before_they_are_clipped() -> None:
-    model = SlopeOne().fit(world(PEOPLE))
+    model = SlopeOne().fit(dataset(PEOPLE))
     best = model.recommend(history={"i1": 5.0}, n=2)
     assert best["item_id"].to_list() == ["i2", "i0"]
     assert best["score"].to_list() == [8.0, 5.75]
@@ -149,7 +149,7 @@ def test_ranking_goes_by_predictions_before_they_are_clipped() -> None:
 
 
 def test_somebody_without_ratings_gets_what_others_think() -> None:
-    data = world(PEOPLE)
+    data = dataset(PEOPLE)
     model = SlopeOne().fit(data)
     assert model.predict(["i0", "i5"], history={})["score"].to_list() == [4.0, pytest.approx(23.5 / 7)]
 
@@ -180,7 +180,7 @@ def test_a_head_bounds_the_pairs() -> None:
 )
 def test_settings_are_checked(settings: dict, word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        SlopeOne(**settings).fit(world(PEOPLE))
+        SlopeOne(**settings).fit(dataset(PEOPLE))
 
 
 def test_purchases_have_no_differences() -> None:

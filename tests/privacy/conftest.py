@@ -49,7 +49,7 @@ def postgres_place(postgres_server: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a new book can be kept, once in each kind of database."""
+    """Where a new ledger can be kept, once in each kind of database."""
     if request.param == "sqlite":
         return str(tmp_path / "budget.db")
     return request.getfixturevalue("postgres_place")

@@ -1,4 +1,4 @@
-"""What was cut while the records were read: which promises are refused, with a ledger and without one."""
+"""What was cut while the records were read: which guarantees are refused, with a ledger and without one."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,13 +39,13 @@ def latest(rows=TWICE) -> dc.Interactions:
     return dc.Interactions(rows, scale="1:5", duplicates="last", items=ITEMS, name="ratings")
 
 
-def promise(unit: str) -> Guarantee:
+def guarantee(unit: str) -> Guarantee:
     return Guarantee(Pure(Fraction(1, 100)), Unit.of(unit), Standing.PROVED, "a theorem", "a number")
 
 
 def allowed(data: object, unit: str, ledger: dc.Ledger | None = None) -> bool:
     try:
-        with charged(ledger, data, promise(unit), mechanism="test", parameters={}):  # type: ignore[arg-type]
+        with charged(ledger, data, guarantee(unit), mechanism="test", parameters={}):  # type: ignore[arg-type]
             return True
     except PrivacyError as error:
         return "push another one out" not in str(error) or "'last'" in str(error.remedy)
@@ -59,7 +59,7 @@ def test_a_later_rating_moves_more_than_one_record_may() -> None:
 
 
 @pytest.mark.parametrize("rows", [ONCE, TWICE], ids=["nothing pushed out", "one pushed out"])
-def test_promises_about_one_record_are_refused_whatever_became_of_the_records(rows) -> None:
+def test_guarantees_about_one_record_are_refused_whatever_became_of_the_records(rows) -> None:
     data = latest(rows)
     units = ("record", "record/replace", "record/value", "user", "user/replace", "group:2", "group/replace:2")
     answers = {unit: allowed(data, unit) for unit in units}

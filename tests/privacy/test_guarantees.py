@@ -16,7 +16,7 @@ from discreet.privacy.bounding import BoundedInteractions, cap_records
 from discreet.privacy.losses import mu_for
 
 
-def promise(epsilon="1/2", unit="user", standing=Standing.PROVED, **more) -> Guarantee:
+def guarantee(epsilon="1/2", unit="user", standing=Standing.PROVED, **more) -> Guarantee:
     return Guarantee(
         loss=Pure(Fraction(epsilon)),
         unit=Unit.of(unit),
@@ -28,7 +28,7 @@ def promise(epsilon="1/2", unit="user", standing=Standing.PROVED, **more) -> Gua
 
 
 def test_the_description_says_everything_in_labelled_lines() -> None:
-    lines = promise(caps=("each user has at most 3 records",), not_covered=("the catalog",), joint=True).describe()
+    lines = guarantee(caps=("each user has at most 3 records",), not_covered=("the catalog",), joint=True).describe()
     said = dict(line.split(":", 1) for line in lines.splitlines())
     assert list(said) == ["released", "protected", "strength", "not covered", "proved by"]
     assert "noisy counts" in said["released"]
@@ -46,7 +46,7 @@ def test_odds_are_stated_with_the_probability_of_an_exception() -> None:
 
 
 def test_one_line_is_short() -> None:
-    line = str(promise().compose(replace(promise(), subject="noisy counts of items " * 20)))
+    line = str(guarantee().compose(replace(guarantee(), subject="noisy counts of items " * 20)))
     assert len(line) <= 160
     assert "\n" not in line
     assert line.startswith("PROVED: ε = 1 for the whole history of one user")
@@ -57,35 +57,35 @@ def test_one_line_is_short() -> None:
     [(Standing.REFUTED, "was claimed, which does not hold"), (Standing.AS_PUBLISHED, "not proved")],
 )
 def test_standings_are_plain_in_the_sentence(standing: Standing, words: str) -> None:
-    assert words in str(promise(standing=standing))
-    assert "Even odds" not in promise(standing=standing).describe()
+    assert words in str(guarantee(standing=standing))
+    assert "Even odds" not in guarantee(standing=standing).describe()
 
 
 def test_composition_adds_losses_and_keeps_the_weakest_standing() -> None:
-    both = promise().compose(promise("1/4", standing=Standing.AS_PUBLISHED, caps=("a cap",)))
+    both = guarantee().compose(guarantee("1/4", standing=Standing.AS_PUBLISHED, caps=("a cap",)))
     assert both.loss == Pure(Fraction(3, 4))
     assert both.standing is Standing.AS_PUBLISHED
     assert both.caps == ("a cap",)
 
 
-def test_promises_for_different_units_do_not_add_up() -> None:
+def test_guarantees_for_different_units_do_not_add_up() -> None:
     with pytest.raises(PrivacyError, match="for_users"):
-        promise().compose(promise(unit="record"))
+        guarantee().compose(guarantee(unit="record"))
 
 
 def test_units_convert_one_way() -> None:
-    record = promise(unit="record")
+    record = guarantee(unit="record")
     bounded = cap_records(Interactions([("a", "x"), ("a", "y"), ("b", "x")]), 10)
     user = record.for_users(bounded)
     assert user.loss == Pure(Fraction(5))
     assert user.unit == Unit("user")
-    assert promise().for_replacement().loss == Pure(Fraction(1))
-    assert promise().for_records().loss == Pure(Fraction(1))
-    assert promise(unit="user/replace").for_records().loss == Pure(Fraction(1, 2))
+    assert guarantee().for_replacement().loss == Pure(Fraction(1))
+    assert guarantee().for_records().loss == Pure(Fraction(1))
+    assert guarantee(unit="user/replace").for_records().loss == Pure(Fraction(1, 2))
     for impossible in (
-        lambda: promise().for_users(bounded),
-        lambda: promise(unit="score/value").for_records(),
-        lambda: promise(unit="user/replace").for_replacement(),
+        lambda: guarantee().for_users(bounded),
+        lambda: guarantee(unit="score/value").for_records(),
+        lambda: guarantee(unit="user/replace").for_replacement(),
         lambda: record.for_records(),
     ):
         with pytest.raises(PrivacyError):
@@ -95,27 +95,27 @@ def test_units_convert_one_way() -> None:
 @pytest.mark.parametrize("cap", [1, 10, 10**6, "10", None])
 def test_a_number_shows_no_cap(cap: object) -> None:
     with pytest.raises(UsageError, match="nothing shows that they were held to it"):
-        promise(unit="record").for_users(cap)  # type: ignore[arg-type]
+        guarantee(unit="record").for_users(cap)  # type: ignore[arg-type]
 
 
-def test_what_bounding_did_is_part_of_the_promise() -> None:
+def test_what_bounding_did_is_part_of_the_guarantee() -> None:
     crowd = Interactions([("a", item) for item in range(18)])
-    promised = promise(unit="record").for_users(cap_records(crowd, 5))
-    assert promised.loss == Pure(Fraction(5, 2))
-    assert promised.caps == ("each user's records were cut to 5 at random",)
+    guaranteed = guarantee(unit="record").for_users(cap_records(crowd, 5))
+    assert guaranteed.loss == Pure(Fraction(5, 2))
+    assert guaranteed.caps == ("each user's records were cut to 5 at random",)
     with pytest.raises(UsageError, match="more records than this says"):
-        promise(unit="record").for_users(BoundedInteractions(crowd, 1, 1, ()))
+        guarantee(unit="record").for_users(BoundedInteractions(crowd, 1, 1, ()))
 
 
 def test_groups_convert_to_their_records() -> None:
-    assert promise(unit="group:4").for_records().loss == Pure(Fraction(1))
-    assert promise(unit="group:4").for_records().unit == Unit("record")
-    assert promise(unit="group/replace:4").for_records().loss == Pure(Fraction(1, 2))
-    assert promise(unit="group/replace:4").for_records().unit == Unit("record", "replace")
+    assert guarantee(unit="group:4").for_records().loss == Pure(Fraction(1))
+    assert guarantee(unit="group:4").for_records().unit == Unit("record")
+    assert guarantee(unit="group/replace:4").for_records().loss == Pure(Fraction(1, 2))
+    assert guarantee(unit="group/replace:4").for_records().unit == Unit("record", "replace")
 
 
 def test_at_delta() -> None:
-    stated = replace(promise(), loss=Concentrated(Fraction(1, 50))).at_delta("1e-6")
+    stated = replace(guarantee(), loss=Concentrated(Fraction(1, 50))).at_delta("1e-6")
     assert isinstance(stated.loss, Approximate)
     assert 0.8 < stated.loss.epsilon < 1
 
@@ -128,7 +128,7 @@ def test_at_delta() -> None:
     st.booleans(),
 )
 def test_json_round_trip(epsilon, unit, standing, caps, joint) -> None:
-    original = promise(str(epsilon), unit, standing, caps=tuple(caps), joint=joint)
+    original = guarantee(str(epsilon), unit, standing, caps=tuple(caps), joint=joint)
     assert Guarantee.from_json(original.to_json()) == original
 
 
@@ -149,4 +149,4 @@ def test_unit_codes_round_trip(text: str) -> None:
 
 def test_a_guarantee_needs_a_basis() -> None:
     with pytest.raises(UsageError):
-        replace(promise(), basis="")
+        replace(guarantee(), basis="")

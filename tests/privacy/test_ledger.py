@@ -46,7 +46,7 @@ class Data:
 FILMS = Data("f1")
 
 
-def promise(
+def guarantee(
     loss: Loss | str = "1/2", *, unit: str = "user", standing: Standing = Standing.PROVED, basis: str = "a theorem"
 ) -> Guarantee:
     loss = Pure(Fraction(loss)) if isinstance(loss, str) else loss
@@ -55,7 +55,7 @@ def promise(
 
 def spend(ledger: Ledger, loss: Loss | str, data: Data | str = FILMS) -> bool:
     try:
-        with ledger.charge(data, promise(loss), mechanism="test"):
+        with ledger.charge(data, guarantee(loss), mechanism="test"):
             return True
     except BudgetError:
         return False
@@ -106,9 +106,9 @@ class TestAccounts:
 
     def test_without_an_account_nothing_can_be_charged(self, place: str) -> None:
         ledger = Ledger(place)
-        for _ in ("no book yet", "a book, but not of these data"):
+        for _ in ("no account yet", "an account, but not of these data"):
             with pytest.raises(BudgetError, match=r"has no account.*ledger\.open\(data"):
-                ledger.charge(FILMS, promise(), mechanism="test")
+                ledger.charge(FILMS, guarantee(), mechanism="test")
             with pytest.raises(BudgetError, match="has no account"):
                 ledger.statement(FILMS)
             with pytest.raises(BudgetError, match="has no account"):
@@ -124,7 +124,7 @@ class TestAccounts:
         shop = Interactions([("ann", "tea"), ("bob", "tea"), ("ann", "rum")], name="shop")
         ledger = Ledger(place)
         ledger.open(shop, epsilon=1)
-        with ledger.charge(shop.filter(shop.user == 0, independent=True), promise("1/4"), mechanism="test"):
+        with ledger.charge(shop.filter(shop.user == 0, independent=True), guarantee("1/4"), mechanism="test"):
             pass
         assert ledger.statement(shop).spent.epsilon == Fraction(1, 4)
         assert ledger.statement("shop").spent.epsilon == Fraction(1, 4)
@@ -138,22 +138,22 @@ class TestLineage:
         ledger.open(shop, epsilon=1)
         popular = shop.filter(shop.records_per_item[shop.item] > 1)
         with pytest.raises(PrivacyError, match="look at everybody"):
-            ledger.charge(popular, promise("1/4"), mechanism="test")
+            ledger.charge(popular, guarantee("1/4"), mechanism="test")
         with pytest.raises(PrivacyError, match="look at everybody"):
-            ledger.charge(popular.filter(popular.user == 0, independent=True), promise("1/4"), mechanism="test")
+            ledger.charge(popular.filter(popular.user == 0, independent=True), guarantee("1/4"), mechanism="test")
         assert ledger.statement(shop).entries == ()
         ledger.link(popular, "shop")
-        with ledger.charge(popular, promise("1/4"), mechanism="test"):
+        with ledger.charge(popular, guarantee("1/4"), mechanism="test"):
             pass
 
     def test_equal_rows_of_another_account_do_not_take_the_charge(self, place: str) -> None:
         whole = Interactions([("ann", "tea"), ("bob", "rum")], name="whole")
-        twin = Interactions([("ann", "tea")], name="twin")
+        equal = Interactions([("ann", "tea")], name="equal")
         ledger = Ledger(place)
         ledger.open(whole, epsilon=1)
-        ledger.open(twin, population="twin", epsilon=1000)
+        ledger.open(equal, population="equal", epsilon=1000)
         with pytest.raises(LedgerError, match="several accounts"):
-            ledger.charge(whole.filter(whole.user == 0, independent=True), promise("1/4"), mechanism="test")
+            ledger.charge(whole.filter(whole.user == 0, independent=True), guarantee("1/4"), mechanism="test")
 
     def test_statements_do_not_show_fingerprints(self, place: str) -> None:
         shop = Interactions([("ann", "tea")])
@@ -198,12 +198,12 @@ class TestLineage:
     def test_data_from_two_accounts_are_charged_to_neither(self, ledger: Ledger) -> None:
         ledger.open(Data("g1"), population="games", epsilon=1)
         with pytest.raises(LedgerError, match="several accounts: films, games"):
-            ledger.charge(Data("joined", lineage=("f1", "g1")), promise(), mechanism="test")
+            ledger.charge(Data("joined", lineage=("f1", "g1")), guarantee(), mechanism="test")
 
 
 class TestCharging:
     def test_the_charge_stands_before_the_block_runs(self, ledger: Ledger, place: str) -> None:
-        with ledger.charge(FILMS, promise("1/2"), mechanism="item_counts", parameters={"cap": 30}) as spend:
+        with ledger.charge(FILMS, guarantee("1/2"), mechanism="item_counts", parameters={"cap": 30}) as spend:
             inside = Ledger(place).statement(FILMS)
             assert (inside.spent.epsilon, inside.reserved.epsilon, inside.left.epsilon) == (
                 0,
@@ -215,7 +215,7 @@ class TestCharging:
         assert (statement.spent.epsilon, statement.reserved.epsilon) == (Fraction(1, 2), 0)
         (entry,) = statement.entries
         assert (entry.mechanism, entry.parameters, entry.release) == ("item_counts", {"cap": 30}, "release-7")
-        assert (entry.state, entry.who, entry.guarantee) == ("settled", "ann@desk", promise("1/2"))
+        assert (entry.state, entry.who, entry.guarantee) == ("settled", "ann@desk", guarantee("1/2"))
 
     def test_leaving_the_block_settles(self, ledger: Ledger) -> None:
         assert spend(ledger, "1/2")
@@ -224,7 +224,7 @@ class TestCharging:
 
     @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
     def test_an_exception_leaves_the_charge(self, ledger: Ledger, error: type[BaseException]) -> None:
-        with pytest.raises(error), ledger.charge(FILMS, promise("1/2"), mechanism="test"):
+        with pytest.raises(error), ledger.charge(FILMS, guarantee("1/2"), mechanism="test"):
             raise error
         statement = ledger.statement(FILMS)
         assert (statement.spent.epsilon, statement.reserved.epsilon) == (0, Fraction(1, 2))
@@ -232,11 +232,11 @@ class TestCharging:
         assert "reserved, never settled" in str(statement)
 
     def test_charged_even_if_never_entered(self, ledger: Ledger) -> None:
-        ledger.charge(FILMS, promise("1/2"), mechanism="test")
+        ledger.charge(FILMS, guarantee("1/2"), mechanism="test")
         assert ledger.statement(FILMS).reserved.epsilon == Fraction(1, 2)
 
     def test_settled_once(self, ledger: Ledger) -> None:
-        with ledger.charge(FILMS, promise(), mechanism="test") as spend:
+        with ledger.charge(FILMS, guarantee(), mechanism="test") as spend:
             spend.settle("first")
             with pytest.raises(LedgerError, match="settled already"):
                 spend.settle("second")
@@ -252,8 +252,8 @@ class TestCharging:
 
     def test_parameters_that_cannot_be_written(self, ledger: Ledger) -> None:
         with pytest.raises(UsageError, match="cannot be written down"):
-            ledger.charge(FILMS, promise(), mechanism="test", parameters={"threshold": float("nan")})
-        with ledger.charge(FILMS, promise(), mechanism="test", parameters={"epsilon": Fraction(1, 2)}):
+            ledger.charge(FILMS, guarantee(), mechanism="test", parameters={"threshold": float("nan")})
+        with ledger.charge(FILMS, guarantee(), mechanism="test", parameters={"epsilon": Fraction(1, 2)}):
             pass
         assert ledger.statement(FILMS).entries[0].parameters == {"epsilon": "1/2"}
 
@@ -262,7 +262,7 @@ class TestRefusals:
     def test_a_refusal_names_the_numbers_costs_nothing_and_ends_nothing(self, ledger: Ledger) -> None:
         assert spend(ledger, "3/2")
         with pytest.raises(BudgetError) as refusal:
-            ledger.charge(FILMS, promise("3/4"), mechanism="test")
+            ledger.charge(FILMS, guarantee("3/4"), mechanism="test")
         text = str(refusal.value)
         assert "requested ε = 0.75" in text
         assert "left ε = 0.5" in text
@@ -273,7 +273,7 @@ class TestRefusals:
 
     def test_the_estimate_says_the_same_and_writes_nothing(self, ledger: Ledger) -> None:
         assert spend(ledger, "3/2")
-        yes, no = ledger.estimate(FILMS, promise("1/2")), ledger.estimate(FILMS, promise("3/4"))
+        yes, no = ledger.estimate(FILMS, guarantee("1/2")), ledger.estimate(FILMS, guarantee("3/4"))
         assert yes.fits
         assert not no.fits
         assert no.shortfall is not None
@@ -286,7 +286,7 @@ class TestRefusals:
     def test_delta_runs_out_too(self, ledger: Ledger) -> None:
         assert spend(ledger, Approximate(Fraction(1, 10), Fraction(7, 10**7)))
         with pytest.raises(BudgetError, match=r"left ε = 1\.9, δ = 3e-7.*shortfall is δ = 4e-7"):
-            ledger.charge(FILMS, promise(Approximate(Fraction(1, 10), Fraction(7, 10**7))), mechanism="test")
+            ledger.charge(FILMS, guarantee(Approximate(Fraction(1, 10), Fraction(7, 10**7))), mechanism="test")
         assert spend(ledger, Approximate(Fraction(1, 10), Fraction(3, 10**7)))
         assert ledger.statement(FILMS).left.delta == 0
 
@@ -294,9 +294,9 @@ class TestRefusals:
         ledger = Ledger(place)
         ledger.open(FILMS, epsilon=10)
         for loss in (Concentrated(Fraction(1, 100)), GaussianLoss(Fraction(1, 100))):
-            assert not ledger.estimate(FILMS, promise(loss)).fits
+            assert not ledger.estimate(FILMS, guarantee(loss)).fits
             with pytest.raises(BudgetError, match="no finite epsilon is known"):
-                ledger.charge(FILMS, promise(loss), mechanism="test")
+                ledger.charge(FILMS, guarantee(loss), mechanism="test")
         assert spend(ledger, "10")
 
     def test_what_is_left_is_never_rounded_up(self, ledger: Ledger) -> None:
@@ -331,7 +331,7 @@ class TestViews:
         ledger = Ledger(place)
         ledger.open(FILMS, epsilon="0.7", delta="1e-6", view=view)
         for _ in range(40):
-            ledger.charge(FILMS, promise("1/50"), mechanism="test")
+            ledger.charge(FILMS, guarantee("1/50"), mechanism="test")
         statement = ledger.statement(FILMS)
         assert statement.views["basic"].epsilon == Fraction(4, 5)
         assert (
@@ -340,7 +340,7 @@ class TestViews:
             < Fraction(7, 10)
         )
         with pytest.raises(BudgetError, match=r"does not fit: the shortfall is ε"):
-            ledger.charge(FILMS, promise("1"), mechanism="test")
+            ledger.charge(FILMS, guarantee("1"), mechanism="test")
 
 
 class TestUnits:
@@ -361,10 +361,10 @@ class TestUnits:
             ("group:3", "group:3", 1),
         ],
     )
-    def test_promises_that_say_more_are_converted(self, place: str, unit: str, account: str, steps: int) -> None:
+    def test_guarantees_that_say_more_are_converted(self, place: str, unit: str, account: str, steps: int) -> None:
         ledger = Ledger(place)
         ledger.open(FILMS, epsilon=2, unit=account)
-        assert ledger.estimate(FILMS, promise("1/2", unit=unit)).requested == Pure(Fraction(steps, 2))
+        assert ledger.estimate(FILMS, guarantee("1/2", unit=unit)).requested == Pure(Fraction(steps, 2))
 
     @pytest.mark.parametrize(
         ("unit", "remedy"),
@@ -374,15 +374,15 @@ class TestUnits:
             ("group:4", "Convert"),
         ],
     )
-    def test_promises_that_say_less_are_refused(self, ledger: Ledger, unit: str, remedy: str) -> None:
+    def test_guarantees_that_say_less_are_refused(self, ledger: Ledger, unit: str, remedy: str) -> None:
         with pytest.raises(PrivacyError, match=remedy):
-            ledger.charge(FILMS, promise(unit=unit), mechanism="test")
+            ledger.charge(FILMS, guarantee(unit=unit), mechanism="test")
         assert ledger.statement(FILMS).entries == ()
 
-    def test_a_record_promise_that_the_caller_converted(self, ledger: Ledger) -> None:
+    def test_a_record_guarantee_that_the_caller_converted(self, ledger: Ledger) -> None:
         with ledger.charge(
             FILMS,
-            promise("1/10", unit="record").for_users(cap_records(Interactions([("a", "x")]), 5)),
+            guarantee("1/10", unit="record").for_users(cap_records(Interactions([("a", "x")]), 5)),
             mechanism="test",
         ):
             pass
@@ -390,7 +390,7 @@ class TestUnits:
 
 
 class TestStanding:
-    REFUTED = promise("1/10", standing=Standing.REFUTED, basis="two users tell it apart")
+    REFUTED = guarantee("1/10", standing=Standing.REFUTED, basis="two users tell it apart")
 
     def test_refuted_is_refused(self, ledger: Ledger) -> None:
         with pytest.raises(PrivacyError, match="two users tell it apart"):
@@ -414,7 +414,7 @@ class TestStanding:
         assert statement.to_json()["refuted"][0]["counted"] is False
 
     def test_as_published_is_charged_and_marked(self, ledger: Ledger) -> None:
-        with ledger.charge(FILMS, promise("1/2", standing=Standing.AS_PUBLISHED), mechanism="test"):
+        with ledger.charge(FILMS, guarantee("1/2", standing=Standing.AS_PUBLISHED), mechanism="test"):
             pass
         statement = ledger.statement(FILMS)
         assert statement.spent.epsilon == Fraction(1, 2)
@@ -425,7 +425,7 @@ class TestStatement:
     def test_in_words(self, ledger: Ledger) -> None:
         for _ in range(20):
             assert spend(ledger, "1/20")
-        with pytest.raises(RuntimeError), ledger.charge(FILMS, promise("1/4"), mechanism="top_items"):
+        with pytest.raises(RuntimeError), ledger.charge(FILMS, guarantee("1/4"), mechanism="top_items"):
             raise RuntimeError
         text = str(ledger.statement(FILMS))
         assert "limit     ε = 2, δ = 1e-6 on the basic sum" in text
@@ -449,7 +449,7 @@ class TestStatement:
         ledger = Ledger(place, clock=lambda: next(times))
         ledger.open(FILMS, epsilon=1)
         for number in range(5):
-            with ledger.charge(FILMS, promise("1/10"), mechanism=f"step {number}"):
+            with ledger.charge(FILMS, guarantee("1/10"), mechanism=f"step {number}"):
                 pass
         entries = ledger.statement(FILMS).entries
         assert [entry.mechanism for entry in entries] == [f"step {number}" for number in range(5)]
@@ -517,13 +517,13 @@ def test_whatever_is_asked_for_the_total_stays_within_the_limit(
 ) -> None:
     """Against a model that keeps its own list: same verdicts, and the total never passes the limit."""
     ledger = Ledger(tmp_path / "budget.db")
-    name = f"book {len(ledger.datasets())}"
+    name = f"account {len(ledger.datasets())}"
     ledger.open(name, epsilon=2, delta="1e-6", view=view)
     held: list[Loss] = []
     for loss, crashes in requests:
-        fits = ledger.estimate(name, promise(loss)).fits
+        fits = ledger.estimate(name, guarantee(loss)).fits
         try:
-            with ledger.charge(name, promise(loss), mechanism="test"):
+            with ledger.charge(name, guarantee(loss), mechanism="test"):
                 held.append(loss)
                 if crashes:
                     raise RuntimeError
@@ -649,7 +649,7 @@ class TestNewerAndForeign:
             connection.execute(sql.text("UPDATE discreet_book SET version = 99"))
         for use in (
             lambda: Ledger(place).open(Data("new", name="new"), epsilon=1),
-            lambda: Ledger(place).charge(FILMS, promise(), mechanism="test"),
+            lambda: Ledger(place).charge(FILMS, guarantee(), mechanism="test"),
             lambda: Ledger(place).statement(FILMS),
         ):
             with pytest.raises(LedgerError, match=r"version 99.*Upgrade discreet"):
@@ -668,7 +668,7 @@ class TestNewerAndForeign:
         with pytest.raises(LedgerError, match="cannot be read"):
             ledger.statement(FILMS)
         with pytest.raises(LedgerError, match="cannot be read"):
-            ledger.charge(FILMS, promise("1/4"), mechanism="test")
+            ledger.charge(FILMS, guarantee("1/4"), mechanism="test")
 
     @staticmethod
     def _attempts(path: Path) -> None:
@@ -676,7 +676,7 @@ class TestNewerAndForeign:
         for use in (
             lambda: Ledger(path),
             lambda: Ledger(path).open(FILMS, epsilon=1),
-            lambda: Ledger(path).charge(FILMS, promise(), mechanism="test"),
+            lambda: Ledger(path).charge(FILMS, guarantee(), mechanism="test"),
             lambda: Ledger(path).statement(FILMS),
         ):
             with pytest.raises(LedgerError, match=r"left as it is|damaged"):

@@ -36,7 +36,7 @@ _MOST_KILLS = 40
 """After that many the others finish: on a busy machine a worker would else be killed before it gets anywhere."""
 
 
-def promise(epsilon: str = "1/2") -> Guarantee:
+def guarantee(epsilon: str = "1/2") -> Guarantee:
     return Guarantee(Pure(Fraction(epsilon)), Unit("user"), Standing.PROVED, "a theorem", "noisy counts")
 
 
@@ -50,7 +50,7 @@ def _spend_on(place: str, diary: Path, attempts: int) -> None:
     for _ in range(attempts):
         os.write(lines, b"attempt\n")
         try:
-            with ledger.charge("films", promise("1/1000"), mechanism="test") as spend:
+            with ledger.charge("films", guarantee("1/1000"), mechanism="test") as spend:
                 os.write(lines, f"ran {spend.id}\n".encode())
         except BudgetError:
             os.write(lines, b"refused\n")
@@ -104,7 +104,7 @@ def test_killed_at_random_the_book_never_passes_its_limit_and_forgets_nothing(
     diaries = [_read(path) for path in sorted(tmp_path.glob("diary-*"))]
     assert [made for made, _ in diaries] == [attempts] * workers
     assert statement.spent.epsilon + statement.reserved.epsilon == Fraction(len(statement.entries), 1000) <= limit
-    # All requests were of one size, so the first refusal means that the book is full to the last thousandth.
+    # All requests were of one size, so the first refusal means that the account is full to the last thousandth.
     if any("refused" in path.read_text() for path in tmp_path.glob("diary-*")):
         assert len(statement.entries) == admitted
     ran = [number for _, numbers in diaries for number in numbers]
@@ -188,7 +188,7 @@ def test_a_crash_anywhere_in_a_spend_leaves_the_charge_or_the_block_never_ran(
     ledger.open("films", epsilon=1000)
 
     def charge(number: int) -> None:
-        with ledger.charge("films", promise("1"), mechanism=f"run {number}") as spend:
+        with ledger.charge("films", guarantee("1"), mechanism=f"run {number}") as spend:
             (tmp_path / f"ran {number}").touch()
             spend.settle("release")
 
@@ -216,7 +216,7 @@ def test_a_crash_anywhere_in_opening_leaves_all_of_an_account_or_nothing(place: 
         fresh = Ledger(place)
         if f"data {number}" not in {account.name for account in fresh.datasets()}:
             fresh.open(f"data {number}", epsilon=2, delta="1e-6")
-        with fresh.charge(f"data {number}", promise(), mechanism="test"):
+        with fresh.charge(f"data {number}", guarantee(), mechanism="test"):
             pass
         assert fresh.statement(f"data {number}").left.epsilon == Fraction(3, 2)
 
@@ -231,7 +231,7 @@ def test_a_crash_anywhere_in_making_the_book_leaves_a_whole_book_or_none(tmp_pat
         ledger = Ledger(tmp_path / f"{number}.db")
         if not ledger.datasets():
             ledger.open("films", epsilon=1)
-        with ledger.charge("films", promise("1"), mechanism="test"):
+        with ledger.charge("films", guarantee("1"), mechanism="test"):
             pass
         assert ledger.statement("films").left.epsilon == 0
 
@@ -259,7 +259,7 @@ def test_a_full_disk_refuses_the_charge_before_the_block_runs(tmp_path: Path, in
         _limit_file_size(path.stat().st_size + 20_000)
         try:
             for _ in range(1000):
-                with ledger.charge("films", promise("1"), mechanism="test") as spend, diary.open("a") as lines:
+                with ledger.charge("films", guarantee("1"), mechanism="test") as spend, diary.open("a") as lines:
                     lines.write(f"{spend.id}\n")
         except LedgerError as error:
             os._exit(0 if "disk" in str(error) else 2)
@@ -268,13 +268,13 @@ def test_a_full_disk_refuses_the_charge_before_the_block_runs(tmp_path: Path, in
     assert in_child(spend_until_full) == 0
     ran = {int(line) for line in diary.read_text().split()}
     ledger = Ledger(path)
-    booked = {entry.id for entry in ledger.statement("films").entries}
-    assert ran <= booked
-    assert len(booked) <= len(ran) + 1
+    recorded = {entry.id for entry in ledger.statement("films").entries}
+    assert ran <= recorded
+    assert len(recorded) <= len(ran) + 1
     assert len(ran) > 5
-    with ledger.charge("films", promise("1"), mechanism="after there was room"):
+    with ledger.charge("films", guarantee("1"), mechanism="after there was room"):
         pass
-    assert len(ledger.statement("films").entries) == len(booked) + 1
+    assert len(ledger.statement("films").entries) == len(recorded) + 1
 
 
 def test_a_disk_that_is_full_from_the_start_gets_no_book(tmp_path: Path, in_child: InChild) -> None:
@@ -294,7 +294,7 @@ def _compete(place: str, start: Any, won: Any) -> None:
     ledger = Ledger(place)
     start.wait()
     try:
-        with ledger.charge("films", promise("3/5"), mechanism="test"):
+        with ledger.charge("films", guarantee("3/5"), mechanism="test"):
             won.value += 1
     except BudgetError:
         pass
@@ -319,10 +319,10 @@ def test_a_ledger_survives_a_fork_in_the_middle_of_a_spend(place: str, in_child:
     ledger.open("films", epsilon=2)
 
     def charge() -> None:
-        with ledger.charge("films", promise(), mechanism="in the child"):
+        with ledger.charge("films", guarantee(), mechanism="in the child"):
             pass
 
-    with ledger.charge("films", promise(), mechanism="in the parent"):
+    with ledger.charge("films", guarantee(), mechanism="in the parent"):
         assert in_child(charge) == 0
     statement = ledger.statement("films")
     assert [entry.mechanism for entry in statement.entries] == ["in the parent", "in the child"]

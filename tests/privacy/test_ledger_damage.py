@@ -27,19 +27,19 @@ from discreet.privacy.units import Unit
 OLD = Path(__file__).parent / "old_ledgers"
 
 
-def promise(epsilon: str | Fraction = "1/2") -> Guarantee:
+def guarantee(epsilon: str | Fraction = "1/2") -> Guarantee:
     return Guarantee(Pure(Fraction(epsilon)), Unit("user"), Standing.PROVED, "a theorem", "noisy counts")
 
 
 def spend(ledger: Ledger, epsilon: str | Fraction = "1/2", data: str = "films") -> None:
-    with ledger.charge(data, promise(epsilon), mechanism="test"):
+    with ledger.charge(data, guarantee(epsilon), mechanism="test"):
         pass
 
 
 def left(place: str | Path) -> dict[str, Fraction]:
     """What each account has left, found out without the slow totals of a statement."""
     ledger = Ledger(place)
-    return {account.name: ledger.estimate(account.name, promise("1/9")).left.epsilon for account in ledger.datasets()}
+    return {account.name: ledger.estimate(account.name, guarantee("1/9")).left.epsilon for account in ledger.datasets()}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ledger.open("games", epsilon=3)
     for number in range(2, 20):
         spend(ledger, Fraction(1, number))
-    ledger.charge("films", promise("1/7"), mechanism="never settled")
+    ledger.charge("films", guarantee("1/7"), mechanism="never settled")
     spend(ledger, "1/3", "games")
     return path
 
@@ -242,7 +242,7 @@ class TestCrashesBetweenThePlaces:
         def killed_in_a_charge() -> None:
             ledger = Ledger(filled)
             setattr(*((heads, "_spelled") if step == "write" else (heads.os, step)), lambda *_: os.kill(os.getpid(), 9))
-            with ledger.charge("films", promise("1"), mechanism="killed"):
+            with ledger.charge("films", guarantee("1"), mechanism="killed"):
                 ran.touch()
 
         assert in_child(killed_in_a_charge) == -9
@@ -263,7 +263,7 @@ class TestCrashesBetweenThePlaces:
             patched.setattr(HeadFile, "write", full)
             with (
                 pytest.raises(LedgerError, match=r"head cannot be written: No space.*stays charged"),
-                ledger.charge("films", promise("1"), mechanism="test"),
+                ledger.charge("films", guarantee("1"), mechanism="test"),
             ):
                 ran.append(1)
         assert not ran
@@ -273,7 +273,7 @@ class TestCrashesBetweenThePlaces:
         self, filled: Path, in_child: Callable[[Callable[[], object]], int]
     ) -> None:
         def killed_after_a_charge() -> None:
-            Ledger(filled).charge("films", promise("1"), mechanism="killed")
+            Ledger(filled).charge("films", guarantee("1"), mechanism="killed")
             os.kill(os.getpid(), 9)
 
         true = left(filled)

@@ -1,4 +1,4 @@
-"""Accounts for groups: what a promise about records, or about other groups, is charged there."""
+"""Accounts for groups: what a guarantee about records, or about other groups, is charged there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from discreet.privacy import Guarantee, Ledger, Pure, Standing, Unit
 ROWS = Table({"flu": ["yes", "no"], "home": [1, 1]}, domains={"flu": ["yes", "no"]}, group="home", name="survey")
 
 
-def charged_in(folder: Path, account: str, promised: str) -> Fraction:
-    promise = Guarantee(Pure(Fraction(1, 2)), Unit.of(promised), Standing.PROVED, "a theorem", "a count")
-    opened = Ledger(folder / "book.db").open(ROWS, epsilon=10, unit=account)
-    loss = opened.loss_of(promise)
+def charged_in(folder: Path, account: str, guaranteed: str) -> Fraction:
+    guarantee = Guarantee(Pure(Fraction(1, 2)), Unit.of(guaranteed), Standing.PROVED, "a theorem", "a count")
+    opened = Ledger(folder / "ledger.db").open(ROWS, epsilon=10, unit=account)
+    loss = opened.loss_of(guarantee)
     assert isinstance(loss, Pure)
     return loss.epsilon
 
@@ -41,8 +41,8 @@ def charged_in(folder: Path, account: str, promised: str) -> Fraction:
         ("record/replace", "user", Fraction(2)),
     ],
 )
-def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, promised, cost) -> None:
-    assert charged_in(tmp_path, account, promised) == cost
+def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, guaranteed, cost) -> None:
+    assert charged_in(tmp_path, account, guaranteed) == cost
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, promis
         ("group/replace:6", "record/value"),
     ],
 )
-def test_what_no_number_of_steps_leads_to_is_refused(tmp_path, account, promised) -> None:
+def test_what_no_number_of_steps_leads_to_is_refused(tmp_path, account, guaranteed) -> None:
     with pytest.raises(PrivacyError, match="the account"):
-        charged_in(tmp_path, account, promised)
+        charged_in(tmp_path, account, guaranteed)

@@ -24,7 +24,7 @@ OCTOBER, NOVEMBER, JANUARY = 1790812800, 1793491200, 1798761600  # first seconds
 ROWS = [("ann", "tea", 1, OCTOBER - 1), ("ann", "rum", 1, NOVEMBER), ("bob", "tea", 1, NOVEMBER + 5)]
 
 
-def promise(loss: Loss | str = "1/2", unit: str = "user") -> Guarantee:
+def guarantee(loss: Loss | str = "1/2", unit: str = "user") -> Guarantee:
     loss = Pure(Fraction(loss)) if isinstance(loss, str) else loss
     return Guarantee(loss, Unit.of(unit), Standing.PROVED, "a theorem", "noisy counts")
 
@@ -37,7 +37,7 @@ def ledger(place: str) -> Ledger:
 
 
 def charge(ledger: Ledger, window: str, loss: Loss | str = "1/2") -> None:
-    with ledger.charge("customers", promise(loss), mechanism="test", window=Window.of(window)):
+    with ledger.charge("customers", guarantee(loss), mechanism="test", window=Window.of(window)):
         pass
 
 
@@ -75,15 +75,15 @@ class TestWhatIsCharged:
     def test_the_time_zone_of_the_account_decides_where_a_year_ends(self, place: str) -> None:
         ledger = Ledger(place, clock=lambda: NOW)
         ledger.open(population="customers", epsilon=2, per="year", time_zone="America/New_York")
-        with ledger.charge("customers", promise("1/2"), mechanism="test", window=Window.of("2026-06")):
+        with ledger.charge("customers", guarantee("1/2"), mechanism="test", window=Window.of("2026-06")):
             pass
         charge(ledger, "2026-01-01", "1/4")  # a day in UTC, of which five hours are in 2025
         assert spent(ledger) == {"2025": Fraction(1, 2), "2026": Fraction(1), "lifetime": Fraction(3, 4)}
 
     @pytest.mark.parametrize("unit", ["user/replace", "record", "record/replace", "group:2"])
-    def test_promises_for_other_units_are_refused(self, ledger: Ledger, unit: str) -> None:
+    def test_guarantees_for_other_units_are_refused(self, ledger: Ledger, unit: str) -> None:
         with pytest.raises(PrivacyError, match="one user's records of one calendar year"):
-            ledger.charge("customers", promise(unit=unit), mechanism="test", window=Window.of("2026"))
+            ledger.charge("customers", guarantee(unit=unit), mechanism="test", window=Window.of("2026"))
 
     def test_wrong_terms(self, place: str) -> None:
         ledger = Ledger(place)
@@ -105,17 +105,17 @@ class TestData:
         undated = Interactions(ROWS, duplicates="keep")
         ledger.attach(undated, "customers")
         with pytest.raises(PrivacyError, match="no declared window"):
-            ledger.charge(undated, promise(), mechanism="test")
+            ledger.charge(undated, guarantee(), mechanism="test")
         with pytest.raises(PrivacyError, match="no declared window"):
-            ledger.charge(undated, promise(), mechanism="test", window=Window.of("2026"))
+            ledger.charge(undated, guarantee(), mechanism="test", window=Window.of("2026"))
         assert spent(ledger) == {"2026": 0, "lifetime": 0}
 
     def test_a_narrower_window_than_that_of_the_data_is_refused(self, ledger: Ledger) -> None:
         data = Interactions(ROWS, window="2026")
         ledger.attach(data, "customers")
         with pytest.raises(PrivacyError, match=r"only 2026-11-01\.\.2026-11-30"):
-            ledger.charge(data, promise(), mechanism="test", window=Window.of("2026-11"))
-        with ledger.charge(data, promise(), mechanism="test", window=Window.of("2026..2027")) as spend:
+            ledger.charge(data, guarantee(), mechanism="test", window=Window.of("2026-11"))
+        with ledger.charge(data, guarantee(), mechanism="test", window=Window.of("2026..2027")) as spend:
             assert [str(period) for period in spend.periods] == ["2026", "2027"]
 
     def test_a_period_is_charged_whether_or_not_records_fall_into_it(self, ledger: Ledger) -> None:
@@ -235,7 +235,7 @@ def account(per: str, time_zone: str) -> Account:
 def test_every_period_that_the_window_meets_is_charged_what_taking_its_records_away_costs(
     window: Window, per: str, zone: str, loss: Loss
 ) -> None:
-    price = account(per, zone).price_of(promise(loss), window)
+    price = account(per, zone).price_of(guarantee(loss), window)
     # Every moment of the window lies in a charged period, and no charged period is without one.
     moments = [*range(window.start, window.end, 6 * 3600), window.end - 1]
     assert {period_at(moment, per, zone) for moment in moments} == set(price.periods)  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ def kept(rows: list[tuple[str, str, int, int]], window: Window) -> list[tuple[ob
 def test_records_of_a_period_that_is_not_charged_change_nothing(
     window: Window, records: list[tuple[str, str, date]]
 ) -> None:
-    periods = set(account("month", "UTC").price_of(promise(), window).periods)
+    periods = set(account("month", "UTC").price_of(guarantee(), window).periods)
     rows = [(who, what, 1, int(datetime(d.year, d.month, d.day, tzinfo=UTC).timestamp())) for who, what, d in records]
     charged = [row for row in rows if period_at(row[3], "month") in periods]
     assert kept(rows, window) == kept(charged, window)

@@ -64,8 +64,8 @@ def test_saved_again_from_a_copy_it_is_the_same_release(saved: Path, tmp_path: P
 
 
 def test_two_releases_of_the_same_numbers_have_different_ids(release: Release) -> None:
-    twin = Release(release.kind, release.guarantee, release.mechanism, release.parameters, release.parts)
-    assert twin.id != release.id
+    again = Release(release.kind, release.guarantee, release.mechanism, release.parameters, release.parts)
+    assert again.id != release.id
 
 
 def test_an_existing_folder_is_kept(release: Release, saved: Path) -> None:

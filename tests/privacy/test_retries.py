@@ -21,7 +21,7 @@ from discreet.privacy.units import Unit
 
 SHOP = Interactions([("ann", "tea"), ("bob", "tea"), ("bob", "rum")], items=["tea", "rum"], name="shop")
 HALF = ItemCounts(epsilon="1/2", cap=2)
-PROMISE = Guarantee(Pure(Fraction(1, 2)), Unit(), Standing.PROVED, "a theorem", "noisy counts")
+GUARANTEE = Guarantee(Pure(Fraction(1, 2)), Unit(), Standing.PROVED, "a theorem", "noisy counts")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_saved_release_is_returned_and_not_charged(ledger: Ledger, tmp_path: P
 
 
 def test_what_was_saved_is_not_charged_a_second_time(ledger: Ledger) -> None:
-    spend = ledger.charge(SHOP, PROMISE, mechanism="test")
+    spend = ledger.charge(SHOP, GUARANTEE, mechanism="test")
     spend.settle("release-1")
     spend.note_saved("/somewhere")
     with pytest.raises(LedgerError, match="was made and saved in /somewhere"):
@@ -79,7 +79,7 @@ def test_another_request_under_the_key_is_refused(ledger: Ledger) -> None:
     others = [
         lambda: ItemCounts(epsilon="1/4", cap=2).release(SHOP, ledger=ledger),
         lambda: ItemCounts(epsilon="1/2", cap=1).release(SHOP, ledger=ledger),
-        lambda: ledger.charge(SHOP, PROMISE, mechanism="another"),
+        lambda: ledger.charge(SHOP, GUARANTEE, mechanism="another"),
     ]
     tuesday = Interactions([("ann", "tea")], items=["tea", "rum"])
     ledger.attach(tuesday, "customers")
@@ -99,7 +99,7 @@ def test_other_keys_are_other_runs(ledger: Ledger) -> None:
 
 
 def charge(ledger: Ledger) -> int:
-    return ledger.charge(SHOP, PROMISE, mechanism="test").id
+    return ledger.charge(SHOP, GUARANTEE, mechanism="test").id
 
 
 @pytest.mark.parametrize(("before", "charged"), [("the mark", 1), ("the draw", 2)])

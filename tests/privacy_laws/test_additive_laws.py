@@ -1,4 +1,4 @@
-"""Every tiny dataset against every neighbor: counts with noise stay within their promise, and not by much."""
+"""Every tiny dataset against every neighbor: counts with noise stay within their guarantee, and not by much."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RHO = Fraction(1, 8)
 
 @dataclass(frozen=True)
 class TooLittleNoise(LaplaceMechanism):
-    """A broken twin: nine tenths of the scale."""
+    """A broken mechanism: nine tenths of the scale."""
 
     def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
         return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
@@ -30,7 +30,7 @@ class TooLittleNoise(LaplaceMechanism):
 
 @dataclass(frozen=True)
 class TooLittleGaussian(GaussianMechanism):
-    """A broken twin: nine tenths of the scale."""
+    """A broken mechanism: nine tenths of the scale."""
 
     def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
         return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(81, 100)
@@ -71,7 +71,7 @@ def test_a_tenth_less_gaussian_noise_is_caught() -> None:
 
 
 def test_a_data_dependent_cap_is_caught() -> None:
-    """The broken twin of Fan and Jin's experiments: the cap is the largest history that occurs."""
+    """The broken mechanism of Fan and Jin's experiments: the cap is the largest history that occurs."""
     worst = 0.0
     for without, with_user in neighboring_datasets("ab", most_users=1, most_records=3, repeats=True):
         sums = [weigh(d, int(d.records_per_user.max(initial=1)), bits=2) for d in (without, with_user)]
@@ -80,7 +80,7 @@ def test_a_data_dependent_cap_is_caught() -> None:
 
 
 def test_counts_on_the_items_that_occur_are_caught() -> None:
-    """The broken twin without a public catalog: the length of the output tells who is there."""
+    """The broken mechanism without a public catalog: the length of the output tells who is there."""
     from discreet.data import Interactions
     from discreet.errors import UsageError
 

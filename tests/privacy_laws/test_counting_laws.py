@@ -1,4 +1,4 @@
-"""SRA and HPA: the joint law of everything that is released, for every tiny world against every neighbor.
+"""SRA and HPA: the joint law of everything that is released, for every tiny dataset against every neighbor.
 
 Lists are integers plus discrete Laplace noise. All exact counts lie between 0 and some top. Below 0 and above the top
 an output has the same ratio as at the edge, since every term of both mixtures shrinks alike; so outputs "at most 0" and
@@ -30,19 +30,19 @@ DAY = (Context("day", ("dry", "wet")),)
 
 Record = tuple[int, int]  # item, place
 History = tuple[Record, ...]
-World = tuple[History, ...]
+Dataset = tuple[History, ...]
 Law = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class TooLittleNoise(LaplaceMechanism):
-    """A broken twin: nine tenths of the scale."""
+    """A broken mechanism: nine tenths of the scale."""
 
     def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
         return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
 
 
-# Tiny worlds
+# Tiny datasets
 
 
 def histories(items: int, places: int, *, most: int, repeats: bool) -> list[History]:
@@ -53,17 +53,17 @@ def histories(items: int, places: int, *, most: int, repeats: bool) -> list[Hist
     return [h for h in every if len({item for item, _ in h}) == len(h)]
 
 
-def neighbors(people: Sequence[History], most_others: int) -> Iterator[tuple[World, World]]:
+def neighbors(people: Sequence[History], most_others: int) -> Iterator[tuple[Dataset, Dataset]]:
     for n in range(most_others + 1):
         for others in itertools.combinations_with_replacement(people, n):
             for person in people:
                 yield others, tuple(sorted((*others, person)))
 
 
-def cells_of(world: World, items: int, contexts: tuple[Context, ...], repeats: bool) -> Cells:
-    rows = [(user, item, place) for user, history in enumerate(world) for item, place in sorted(history)]
+def cells_of(dataset: Dataset, items: int, contexts: tuple[Context, ...], repeats: bool) -> Cells:
+    rows = [(user, item, place) for user, history in enumerate(dataset) for item, place in sorted(history)]
     user, item, place = np.array(rows, dtype=np.int32).reshape(-1, 3).T
-    return Cells(user, item, place, len(world), items, contexts, repeats)
+    return Cells(user, item, place, len(dataset), items, contexts, repeats)
 
 
 def masks(choices: Sequence[Sequence[tuple[int, ...]]], sizes: Sequence[int]) -> Iterator[NDArray[np.bool_]]:
@@ -118,9 +118,9 @@ def sra_losses(method: SRA, people: list[History], most_others: int, *, repeats:
     top = method.cap * (most_others + 1)
 
     @cache
-    def law(world: World) -> Law:
-        cells = cells_of(world, 2, DAY, repeats)
-        sizes = [len(history) for history in world]
+    def law(dataset: Dataset) -> Law:
+        cells = cells_of(dataset, 2, DAY, repeats)
+        sizes = [len(history) for history in dataset]
         return counts_law(method, cells, masks([random_choices(n, method.cap) for n in sizes], sizes), top)
 
     return [max_log_ratio(law(one), law(other)) for one, other in neighbors(people, most_others)]
@@ -148,7 +148,7 @@ def test_a_tenth_less_noise_in_sra_is_caught() -> None:
 
 
 def test_noise_for_the_cap_of_the_sample_alone_is_caught() -> None:
-    """The broken twin that forgets that repeats add up: noise for one record where two are kept."""
+    """The broken mechanism that forgets that repeats add up: noise for one record where two are kept."""
 
     class Broken(SRA):
         def _sums(self, cells: Cells, level: Level) -> BoundedSums:
@@ -176,13 +176,13 @@ def hpa_losses(
     points = list(itertools.product(values, repeat=items))
 
     @cache
-    def world_cells(world: World) -> Cells:
-        return cells_of(world, items, contexts, repeats=False)
+    def dataset_cells(dataset: Dataset) -> Cells:
+        return cells_of(dataset, items, contexts, repeats=False)
 
     @cache
-    def popularity_law(world: World) -> Law:
+    def popularity_law(dataset: Dataset) -> Law:
         """Log-probabilities of every point of popularity."""
-        cells, sizes = world_cells(world), [len(history) for history in world]
+        cells, sizes = dataset_cells(dataset), [len(history) for history in dataset]
         first = method._first(cells)
         laws = []
         for mask in masks([random_choices(n, first) for n in sizes], sizes):
@@ -193,14 +193,14 @@ def hpa_losses(
         return np.logaddexp.reduce(np.array(laws), axis=0) - math.log(len(laws))
 
     @cache
-    def given(world: World, ranks: tuple[int, ...]) -> Law:
+    def given(dataset: Dataset, ranks: tuple[int, ...]) -> Law:
         """Law of the counts, given the order of popularity."""
-        cells, sizes = world_cells(world), [len(history) for history in world]
-        choices = [best_choices([ranks[item] for item, _ in sorted(history)], method.cap) for history in world]
+        cells, sizes = dataset_cells(dataset), [len(history) for history in dataset]
+        choices = [best_choices([ranks[item] for item, _ in sorted(history)], method.cap) for history in dataset]
         return counts_law(method, cells, masks(choices, sizes), method.cap * users)
 
     @cache
-    def counts_ratio(one: World, other: World, ranks: tuple[int, ...]) -> tuple[float, float]:
+    def counts_ratio(one: Dataset, other: Dataset, ranks: tuple[int, ...]) -> tuple[float, float]:
         difference = np.log(given(one, ranks)) - np.log(given(other, ranks))
         return float(difference.min()), float(difference.max())
 
@@ -220,12 +220,12 @@ def _ranks(popularity: Sequence[int]) -> tuple[int, ...]:
 
 
 THREE = histories(3, 1, most=3, repeats=False)
-WORLDS = {"three items": (3, (), THREE, 2), "two items by day": (2, DAY, ONCE, 1)}
+DATASETS = {"three items": (3, (), THREE, 2), "two items by day": (2, DAY, ONCE, 1)}
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", DATASETS)
 def test_all_that_hpa_releases_together_keeps_epsilon_and_uses_it(name: str) -> None:
-    losses = hpa_losses(HPA(epsilon=2, cap=1, first=1, first_share="1/2"), *WORLDS[name])
+    losses = hpa_losses(HPA(epsilon=2, cap=1, first=1, first_share="1/2"), *DATASETS[name])
     assert max(losses) <= 2 + 1e-9
     assert max(losses) >= 2 - 1e-9
 
@@ -258,14 +258,14 @@ def test_a_first_look_of_as_many_records_as_the_least_active_user_has_is_caught(
 
 
 def test_a_choice_by_the_exact_popularity_is_caught() -> None:
-    """The broken twin of the published proof: what is chosen depends on everybody, and nobody paid for it."""
+    """The broken mechanism of the published proof: what is chosen depends on everybody, and nobody paid for it."""
     method = HPA(epsilon=2, cap=1, first=1, first_share="1/2")
 
-    def law(world: World) -> Law:
-        cells = cells_of(world, 3, (), repeats=False)
+    def law(dataset: Dataset) -> Law:
+        cells = cells_of(dataset, 3, (), repeats=False)
         counts = cells.totals("items")
-        choices = [best_choices([int(counts[item]) for item, _ in sorted(h)], 1) for h in world]
-        return counts_law(method, cells, masks(choices, [len(h) for h in world]), 9)
+        choices = [best_choices([int(counts[item]) for item, _ in sorted(h)], 1) for h in dataset]
+        return counts_law(method, cells, masks(choices, [len(h) for h in dataset]), 9)
 
     crowd = tuple(((0, 0), (1, 0)) for _ in range(8))
     assert max_log_ratio(law(crowd), law((*crowd, ((1, 0),)))) > 2 * float(method.epsilon)
@@ -279,8 +279,8 @@ def test_one_user_changes_integer_coefficients_by_no_more_than_stated(delta) -> 
     method = DFT(epsilon=1, cap=2, coefficients=2, delta=delta)
 
     @cache
-    def coefficients(world: World, level: Level) -> BoundedSums:
-        cells = cells_of(world, 3, DAY, repeats=True)
+    def coefficients(dataset: Dataset, level: Level) -> BoundedSums:
+        cells = cells_of(dataset, 3, DAY, repeats=True)
         return method._transform(cells, level).of(method._sums(cells, level))
 
     used = []

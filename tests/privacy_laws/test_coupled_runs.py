@@ -177,9 +177,9 @@ def samplers() -> Iterator[Case]:
                 drawn = sampler_class(sampler)(k=k, low=0, high=1, epsilon=1, change=change)
 
                 def run(scores: Any, ledger: Any, drawn: Any = drawn) -> Any:
-                    promise = drawn.guarantee(scores.shape[1])
-                    with charged(ledger, scores, promise, mechanism="a list", parameters={}):
-                        return {"guarantee": promise, "chosen": drawn.choose(scores)}
+                    guarantee = drawn.guarantee(scores.shape[1])
+                    with charged(ledger, scores, guarantee, mechanism="a list", parameters={}):
+                        return {"guarantee": guarantee, "chosen": drawn.choose(scores)}
 
                 def pairs(row: Any = row) -> Iterator[NeighboringPair]:
                     for place in range(2):
@@ -287,13 +287,13 @@ REGISTERED = {*names("recommender"), *names("counts"), *names("tags"), *names("a
 """Everything that has a name on the command line."""
 
 WITHOUT_PROOF = {
-    *("ease", "als", "popularity", "biases", "knn", "slope-one", "copurchase-cosine"),  # promise nothing
+    *("ease", "als", "popularity", "biases", "knn", "slope-one", "copurchase-cosine"),  # guarantee nothing
     *("uniform-neighbors", "npns", "naive-exponential", "pncf", "ppns", "ppns-assured", "published-slope-one"),
     *("published-cosine", "pritop", "lm-cs", "cim"),
 }
 
 
-def test_everything_that_is_registered_is_run_or_promises_nothing_that_holds() -> None:
+def test_everything_that_is_registered_is_run_or_guarantees_nothing_that_holds() -> None:
     """A new name without a dataset to run on fails here."""
     assert {case.name for case in CASES} >= REGISTERED - WITHOUT_PROOF
 
@@ -301,20 +301,20 @@ def test_everything_that_is_registered_is_run_or_promises_nothing_that_holds() -
 @pytest.mark.parametrize("name", sorted(WITHOUT_PROOF & set(names("recommender"))))
 def test_models_that_are_left_out_are_not_proved(name: str) -> None:
     data = next(interaction_pairs(USER)).first
-    promise = (
+    guarantee = (
         create(name, "recommender", **dict.fromkeys({"epsilon"} & set(settings_of(registered(name))), 1))
         .fit(data, allow_refuted=True)
         .guarantee
     )
-    assert promise is None or promise.standing is not Standing.PROVED
+    assert guarantee is None or guarantee.standing is not Standing.PROVED
 
 
 def test_methods_that_are_left_out_are_not_proved() -> None:
     triples, table = next(tag_pairs(USER)).first, next(table_pairs()).first
     assert create("pritop", epsilon=1).plan(triples).guarantee.standing is Standing.REFUTED
     for name in ("lm-cs", "cim"):
-        promise = create(name, "answers", epsilon=1).plan(table, random_queries(table, 3, seed=1)).guarantee
-        assert promise.standing is Standing.REFUTED
+        guarantee = create(name, "answers", epsilon=1).plan(table, random_queries(table, 3, seed=1)).guarantee
+        assert guarantee.standing is Standing.REFUTED
 
 
 def in_both(pair: NeighboringPair) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Discovery without a catalog: thresholds by the formula, exact laws over tiny worlds."""
+"""Discovery without a catalog: thresholds by the formula, exact laws over tiny datasets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def item_law(users: int, selection: StabilitySelection, cap: int, reach: int) ->
     return law
 
 
-def world_law(histories, selection: StabilitySelection, cap: int, reach: int = 25) -> dict[tuple, float]:
+def dataset_law(histories, selection: StabilitySelection, cap: int, reach: int = 25) -> dict[tuple, float]:
     """Exact law of the release over items a and b, averaged over the random choice of each user's items."""
     choices = [[frozenset(c) for c in itertools.combinations(sorted(set(h)), min(cap, len(set(h))))] for h in histories]
     law: dict[tuple, float] = {}
@@ -64,14 +64,14 @@ def world_law(histories, selection: StabilitySelection, cap: int, reach: int = 2
 
 
 @pytest.mark.parametrize("cap", [1, 2])
-def test_every_tiny_world_keeps_epsilon_and_delta(cap: int) -> None:
+def test_every_tiny_dataset_keeps_epsilon_and_delta(cap: int) -> None:
     selection = StabilitySelection.of(epsilon=1, delta="0.05")
     histories = tiny_histories("ab", most=2)
     worst = 0.0
     for n in range(3):
         for others in itertools.combinations_with_replacement(histories, n):
             for history in histories:
-                pair = world_law(others, selection, cap), world_law((*others, history), selection, cap)
+                pair = dataset_law(others, selection, cap), dataset_law((*others, history), selection, cap)
                 worst = max(worst, smallest_delta(*pair, 1.0))
     assert worst <= 0.05 + 1e-9
     assert worst > 0.005
@@ -83,7 +83,7 @@ def test_a_threshold_lower_by_a_step_or_two_is_caught() -> None:
             return super().threshold(cap) - 2
 
     selection = Lower(Fraction(1), Fraction(1, 20))
-    pair = world_law((), selection, 1), world_law((("a",),), selection, 1)
+    pair = dataset_law((), selection, 1), dataset_law((("a",),), selection, 1)
     assert smallest_delta(*pair, 1.0) > 0.05
 
 

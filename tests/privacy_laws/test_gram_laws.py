@@ -31,7 +31,7 @@ def histories() -> list[dict[str, int]]:
     ]
 
 
-def world(*people: dict[str, int]) -> Interactions:
+def dataset(*people: dict[str, int]) -> Interactions:
     rows = [(f"u{n}", item, rating) for n, person in enumerate(people) for item, rating in person.items()]
     return Interactions(rows, items=ITEMS, scale="1:5")
 
@@ -51,7 +51,7 @@ def gram_of(data: Interactions, first: ItemStatistics) -> BoundedGram:
 def test_one_history_keeps_within_the_bounds_of_both_releases() -> None:
     longest_first, longest_gram = 0.0, 0.0
     for history in histories():
-        data = world(history)
+        data = dataset(history)
         sums = item_statistics_sums(data, unit=Unit("user"), norm=2)
         squared = sum(int(x) ** 2 for x in sums.values)
         assert squared <= sums.l2_squared
@@ -69,7 +69,7 @@ def test_one_history_keeps_within_the_bounds_of_both_releases() -> None:
 
 
 def test_co_counts_attain_their_half_of_the_bound() -> None:
-    data = world(dict.fromkeys(ITEMS, 3))
+    data = dataset(dict.fromkeys(ITEMS, 3))
     bounded = gram_of(data, next(first_of(data)))
     counts = bounded.matrices[1]
     length = 2 * int((np.triu(counts, 1) ** 2).sum()) + int((counts.diagonal() ** 2).sum())
@@ -79,9 +79,9 @@ def test_co_counts_attain_their_half_of_the_bound() -> None:
 def test_a_user_more_adds_that_users_matrix_and_nothing_else() -> None:
     """Given what was released first, contributions are per user: sums of everybody's own matrices."""
     people = [{"a": 5, "b": 1}, {"b": 3, "c": 5}, {"a": 1, "b": 5, "c": 3}]
-    first = next(first_of(world(*people)))
-    together = gram_of(world(*people), first).matrices
-    alone = [gram_of(world(person), first).matrices for person in people]
+    first = next(first_of(dataset(*people)))
+    together = gram_of(dataset(*people), first).matrices
+    alone = [gram_of(dataset(person), first).matrices for person in people]
     for which in range(2):
         np.testing.assert_array_equal(together[which], sum(m[which] for m in alone))
 

@@ -1,5 +1,5 @@
-"""Gram releases for one rating, and pure ε for both units: every tiny world against every neighbor, long histories at
-their extreme points, and twins that must not pass.
+"""Gram releases for one rating, and pure ε for both units: every tiny dataset against every neighbor, long histories at
+their extreme points, and broken mechanisms that must not pass.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ UNITS = [USER, RATING]
 
 # A rating for each item, or None.
 History = tuple[int | None, ...]
-World = tuple[History, ...]
+Dataset = tuple[History, ...]
 
 
-def world(people: World) -> Interactions:
+def dataset(people: Dataset) -> Interactions:
     rows = [
         (f"u{n}", ITEMS[place], rating)
         for n, person in enumerate(people)
@@ -47,8 +47,8 @@ def world(people: World) -> Interactions:
     return whole if rows else whole.emptied()
 
 
-def pairs(unit: Unit) -> Iterator[tuple[World, World]]:
-    """Worlds with ratings at the ends of the scale, and every one step more.
+def pairs(unit: Unit) -> Iterator[tuple[Dataset, Dataset]]:
+    """Datasets with ratings at the ends of the scale, and every one step more.
 
     For ratings: of up to two users, all of them. What a user adds does not depend on others, so few of these will do.
     """
@@ -147,7 +147,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def worst_of_first(unit: Unit, norm: Norm, mechanism: AdditiveMechanism, order: float = 0) -> float:
     """The largest log-ratio (or Rényi divergence) over all pairs of neighbors."""
-    sums = cache(lambda people: item_statistics_sums(world(people), unit=unit, norm=norm))
+    sums = cache(lambda people: item_statistics_sums(dataset(people), unit=unit, norm=norm))
     known: dict[tuple[int, ...], float] = {}
     for one, two in pairs(unit):
         a, b = sums(one), sums(two)
@@ -168,7 +168,7 @@ def worst_of_first(unit: Unit, norm: Norm, mechanism: AdditiveMechanism, order: 
         (USER, Fraction(88, 100), False),
     ],
 )
-def test_first_release_is_pure_in_all_tiny_worlds(unit: Unit, less: Fraction, holds: bool) -> None:
+def test_first_release_is_pure_in_all_tiny_datasets(unit: Unit, less: Fraction, holds: bool) -> None:
     worst = worst_of_first(unit, 1, LaplaceMechanism(1 / less))
     assert (worst <= 1 + 1e-9) == holds
 
@@ -176,7 +176,7 @@ def test_first_release_is_pure_in_all_tiny_worlds(unit: Unit, less: Fraction, ho
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("order", [1.5, 8.0])
 @pytest.mark.parametrize(("less", "holds"), [(Fraction(1), True), (Fraction(81, 100), False)])
-def test_first_release_for_ratings_is_concentrated_in_all_tiny_worlds(
+def test_first_release_for_ratings_is_concentrated_in_all_tiny_datasets(
     order: float, less: Fraction, holds: bool
 ) -> None:
     rho = Fraction(1, 8)
@@ -185,7 +185,7 @@ def test_first_release_for_ratings_is_concentrated_in_all_tiny_worlds(
 
 
 def test_first_release_for_ratings_says_what_everybody_said() -> None:
-    data = world(((5, None, 1), (5, 1, None), (None, None, 4)))
+    data = dataset(((5, None, 1), (5, 1, None), (None, None, 4)))
     sums: BoundedSums = item_statistics_sums(data, unit=RATING, norm=1)
     noiseless = sums.values.astype(np.float64) * float(sums.step)
     np.testing.assert_allclose(noiseless, [0.6, 0.3, 0.6, 1, -0.5, -0.25, 0.3], atol=1e-5)
@@ -230,8 +230,8 @@ def changes_of_gram(unit: Unit, norm: Norm, stated: Unit) -> list[tuple[BoundedG
     head = np.arange(3, dtype=np.int32)
 
     @cache
-    def gram(people: World) -> BoundedGram:
-        return item_gram(world(people), middle(3), head, unit=stated, norm=norm)
+    def gram(people: Dataset) -> BoundedGram:
+        return item_gram(dataset(people), middle(3), head, unit=stated, norm=norm)
 
     known: dict[object, tuple[BoundedGram, Change]] = {}
     for one, two in pairs(unit):
@@ -271,7 +271,7 @@ def worst_of_gram(
 
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize(("less", "holds"), [(Fraction(1), True), (Fraction(9, 10), False)])
-def test_gram_for_ratings_is_pure_in_all_tiny_worlds(less: Fraction, holds: bool) -> None:
+def test_gram_for_ratings_is_pure_in_all_tiny_datasets(less: Fraction, holds: bool) -> None:
     worst = worst_of_gram(RATING, 1, LaplaceMechanism(1 / less))
     assert (worst <= 1 + 1e-9) == holds
 
@@ -279,21 +279,21 @@ def test_gram_for_ratings_is_pure_in_all_tiny_worlds(less: Fraction, holds: bool
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("order", [1.5, 8.0])
 @pytest.mark.parametrize(("less", "holds"), [(Fraction(1), True), (Fraction(81, 100), False)])
-def test_gram_for_ratings_is_concentrated_in_all_tiny_worlds(order: float, less: Fraction, holds: bool) -> None:
+def test_gram_for_ratings_is_concentrated_in_all_tiny_datasets(order: float, less: Fraction, holds: bool) -> None:
     rho = Fraction(1, 8)
     worst = worst_of_gram(RATING, 2, GaussianMechanism(rho / less), order=order)
     assert (worst <= order * float(rho) + 1e-9) == holds
 
 
 @pytest.mark.usefixtures("coarse")
-def test_gram_for_users_is_pure_in_all_tiny_worlds() -> None:
+def test_gram_for_users_is_pure_in_all_tiny_datasets() -> None:
     worst = worst_of_gram(USER, 1, LaplaceMechanism(Fraction(1)))
     assert 0.7 < worst <= 1 + 1e-9
 
 
 @pytest.mark.usefixtures("coarse")
 def test_sums_for_users_are_not_good_enough_for_ratings() -> None:
-    """The wrong twin: weights and centering of users, with one rating as the unit. The bound does not hold."""
+    """The wrong mechanism: weights and centering of users, with one rating as the unit. The bound does not hold."""
     assert worst_of_gram(RATING, 1, LaplaceMechanism(Fraction(1)), stated=USER) > 1.2
 
 
@@ -302,7 +302,7 @@ def test_one_rating_moves_no_value_of_its_user() -> None:
     """What is new for a rating of c: its row. What was there is weighed anew and stays what it was."""
     before, after = ((5, 1, None),), ((5, 1, 5),)
     head = np.arange(3, dtype=np.int32)
-    products = [item_gram(world(p), middle(3), head, unit=RATING, norm=1).matrices[0] for p in (before, after)]
+    products = [item_gram(dataset(p), middle(3), head, unit=RATING, norm=1).matrices[0] for p in (before, after)]
     weights, _ = gram_file.gram_weights(3, unit=RATING, norm=1)
     np.testing.assert_array_equal(products[0][:2, :2] * weights[2], products[1][:2, :2] * weights[1])
     assert products[1][0, 1] < 0

@@ -1,4 +1,4 @@
-"""No records, one record, one user: everything that is PROVED releases in all of these, and promises the same.
+"""No records, one record, one user: everything that is PROVED releases in all of these, and guarantees the same.
 
 A method that refuses data without records and answers with one person more tells the two apart with certainty.
 """
@@ -64,10 +64,10 @@ def triples(rows: list[Any]) -> TagAssignments:
     return TagAssignments(frame, name="tags").with_vocabulary(["t1", "t2", "t3"]).with_resources(["r1", "r2"])
 
 
-def promises(run: Callable[[Any], Release | Guarantee], worlds: dict[str, Any]) -> None:
-    """Run in every world, with warnings as errors, and compare what is promised and what is public."""
+def guarantees(run: Callable[[Any], Release | Guarantee], datasets: dict[str, Any]) -> None:
+    """Run in every dataset, with warnings as errors, and compare what is guaranteed and what is public."""
     seen: dict[str, tuple[Any, ...]] = {}
-    for name, data in worlds.items():
+    for name, data in datasets.items():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             made = run(data)
@@ -135,7 +135,7 @@ def test_models(name: str, settings: dict[str, Any]) -> None:
             model.recommend(data.users.ids()[:1], n=2)
         return model.guarantee
 
-    promises(run, {world: ratings(rows) for world, rows in ROWS.items()})
+    guarantees(run, {dataset: ratings(rows) for dataset, rows in ROWS.items()})
 
 
 # Counts, lists, pairs, catalogs, caps
@@ -164,7 +164,7 @@ def test_counts(name: str, settings: dict[str, Any], contexts: tuple[str, ...]) 
         return method.release(data, contexts=contexts)
 
     for duplicates in ("error", "keep"):
-        promises(run, {world: ratings(rows, duplicates=duplicates) for world, rows in ROWS.items()})
+        guarantees(run, {dataset: ratings(rows, duplicates=duplicates) for dataset, rows in ROWS.items()})
 
 
 OTHERS: dict[str, Callable[[Interactions], Release]] = {
@@ -185,7 +185,7 @@ OTHERS: dict[str, Callable[[Interactions], Release]] = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_lists_pairs_catalogs_and_caps(name: str) -> None:
     for duplicates in ("error", "keep"):
-        promises(OTHERS[name], {world: ratings(rows, duplicates=duplicates) for world, rows in ROWS.items()})
+        guarantees(OTHERS[name], {dataset: ratings(rows, duplicates=duplicates) for dataset, rows in ROWS.items()})
 
 
 def test_streams() -> None:
@@ -195,7 +195,7 @@ def test_streams() -> None:
         return held.records()
 
     method = create("weighted", "counts", epsilon=1, cap=2)
-    promises(method.release, {world: stream(rows) for world, rows in ROWS.items()})
+    guarantees(method.release, {dataset: stream(rows) for dataset, rows in ROWS.items()})
 
 
 @pytest.mark.parametrize("sampler", ["subset", "gumbel", "permute-and-flip"])
@@ -221,7 +221,7 @@ TAG_SETTINGS: dict[str, list[dict[str, Any]]] = {
     "private-topics": [{"delta": "1e-6", "topics": 2, "method": "gram"}, {"delta": "1e-6", "topics": 2}],
 }
 PUBLIC_POSTS = {"ptr-t"}
-"""Methods under which who is in the data, or who tagged what, is public: worlds with more or fewer are no neighbors."""
+"""Methods under which who is in the data, or who tagged what, is public: data with more or fewer are no neighbors."""
 
 
 def test_every_way_to_release_tags_is_here() -> None:
@@ -230,8 +230,9 @@ def test_every_way_to_release_tags_is_here() -> None:
 
 @pytest.mark.parametrize(("name", "settings"), [(name, one) for name, all_ in TAG_SETTINGS.items() for one in all_])
 def test_tags(name: str, settings: dict[str, Any]) -> None:
-    promises(
-        create(name, "tags", epsilon=1, **settings).release, {world: triples(rows) for world, rows in TAG_ROWS.items()}
+    guarantees(
+        create(name, "tags", epsilon=1, **settings).release,
+        {dataset: triples(rows) for dataset, rows in TAG_ROWS.items()},
     )
 
 
@@ -245,9 +246,9 @@ def test_tags_of_public_posts(name: str, settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("way", ["laplace", "gaussian", "policy"])
 @pytest.mark.parametrize("discover", [discover_tags, discover_resources])
 def test_vocabularies(discover: Callable[..., Release], way: str) -> None:
-    promises(
+    guarantees(
         lambda data: discover(data, epsilon=1, delta="1e-6", cap=2, way=way),
-        {world: triples(rows) for world, rows in TAG_ROWS.items()},
+        {dataset: triples(rows) for dataset, rows in TAG_ROWS.items()},
     )
 
 

@@ -1,5 +1,5 @@
-"""Sums over pairs: stated bounds against all histories at extreme points, laws over all tiny neighboring worlds, and
-twins that must not pass.
+"""Sums over pairs: stated bounds against all histories at extreme points, laws over all tiny neighboring datasets, and
+broken mechanisms that must not pass.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UNITS = [USER, RECORD, VALUE]
 
 # A rating for each item, or None.
 History = tuple[int | None, ...]
-World = tuple[History, ...]
+Dataset = tuple[History, ...]
 
 
 # The bounds of a list of weights, by trying everything
@@ -156,7 +156,7 @@ def test_weights_of_one_over_n_for_one_record() -> None:
 ITEMS = list("abc")
 
 
-def world(people: World) -> Interactions:
+def dataset(people: Dataset) -> Interactions:
     rows = [
         (f"u{n}", ITEMS[place], rating)
         for n, person in enumerate(people)
@@ -167,8 +167,8 @@ def world(people: World) -> Interactions:
     return whole if rows else whole.emptied()
 
 
-def pairs_of_worlds(unit: Unit) -> Iterator[tuple[World, World]]:
-    """Worlds of two users with ratings at the ends of the scale, and every world one step away."""
+def pairs_of_datasets(unit: Unit) -> Iterator[tuple[Dataset, Dataset]]:
+    """Datasets of two users with ratings at the ends of the scale, and every dataset one step away."""
     histories = list(itertools.product((None, 1, 5), repeat=len(ITEMS)))
     some = [histories[0], histories[-1], histories[13]]
     for other in some:
@@ -178,12 +178,12 @@ def pairs_of_worlds(unit: Unit) -> Iterator[tuple[World, World]]:
 
 
 @cache
-def sums_of(people: World, unit: Unit, norm: Norm) -> WeighedPairs:
-    return difference_sums(world(people), np.arange(3, dtype=np.int32), unit=unit, norm=norm)
+def sums_of(people: Dataset, unit: Unit, norm: Norm) -> WeighedPairs:
+    return difference_sums(dataset(people), np.arange(3, dtype=np.int32), unit=unit, norm=norm)
 
 
-def moved(people: tuple[World, World], unit: Unit, norm: Norm) -> tuple[np.ndarray, np.ndarray]:
-    one, two = (sums_of(world, unit, norm) for world in people)
+def moved(people: tuple[Dataset, Dataset], unit: Unit, norm: Norm) -> tuple[np.ndarray, np.ndarray]:
+    one, two = (sums_of(dataset, unit, norm) for dataset in people)
     parts = ((one.differences, two.differences), (one.counts, two.counts))
     return tuple((b.values - a.values).astype(object) for a, b in parts)  # type: ignore[return-value]
 
@@ -194,7 +194,7 @@ def test_sums_move_as_the_bounds_say(unit: Unit, norm: Norm) -> None:
     weights, _ = pair_weights(3, unit=unit, norm=norm)
     bounds = pair_bounds(weights, unit=unit, span=4)
     most = [0, 0, 0, 0]
-    for people in pairs_of_worlds(unit):
+    for people in pairs_of_datasets(unit):
         parts = moved(people, unit, norm)
         norms = [norm for part in parts for norm in (int(np.abs(part).sum()), int((part**2).sum()))]
         most = [max(pair) for pair in zip(most, norms, strict=True)]
@@ -245,7 +245,7 @@ def test_nobodys_numbers_depend_on_others() -> None:
         np.testing.assert_array_equal(values[2] - values[1], values[0])
 
 
-# Laws of the releases, over all tiny worlds
+# Laws of the releases, over all tiny datasets
 
 
 @pytest.fixture
@@ -259,11 +259,11 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def worst_log_ratio(unit: Unit, epsilon: Fraction, *, stated: Unit | None = None) -> float:
-    """Both releases with half of ε each; ``stated`` is the unit that a wrong twin believes in."""
+    """Both releases with half of ε each; ``stated`` is the unit that a wrong mechanism believes in."""
     mechanism = LaplaceMechanism(epsilon / 2)
     found = 0.0
-    for people in pairs_of_worlds(unit):
-        one, two = (sums_of(world, stated or unit, 1) for world in people)
+    for people in pairs_of_datasets(unit):
+        one, two = (sums_of(dataset, stated or unit, 1) for dataset in people)
         total = additive_log_ratio(mechanism, one.differences, two.differences)
         if (one.counts.values != two.counts.values).any():
             total += additive_log_ratio(mechanism, one.counts, two.counts)
@@ -281,7 +281,7 @@ def worst_log_ratio(unit: Unit, epsilon: Fraction, *, stated: Unit | None = None
         (RECORD, Fraction(9, 10), False),
     ],
 )
-def test_pure_releases_keep_their_budget_in_all_tiny_worlds(unit: Unit, less: Fraction, holds: bool) -> None:
+def test_pure_releases_keep_their_budget_in_all_tiny_datasets(unit: Unit, less: Fraction, holds: bool) -> None:
     found = worst_log_ratio(unit, 1 / less)
     assert (found <= 1 + 1e-9) == holds
 
@@ -295,7 +295,7 @@ def test_for_values_differences_have_the_whole_budget() -> None:
 
 @pytest.mark.usefixtures("coarse")
 def test_sums_for_users_are_not_good_enough_for_ratings() -> None:
-    """The wrong twin: weights and bounds of users, with one rating as the unit."""
+    """The wrong mechanism: weights and bounds of users, with one rating as the unit."""
     assert worst_log_ratio(RECORD, Fraction(1), stated=USER) > 1.05
 
 
@@ -303,7 +303,7 @@ def worst_mu_squared(unit: Unit, mu_squared: Fraction) -> float:
     """Squared shifts in units of the noise: μ² of two normal laws, which add up over coordinates."""
     mechanism = NormalMechanism(mu_squared / 2)
     found = Fraction(0)
-    for people in pairs_of_worlds(unit):
+    for people in pairs_of_datasets(unit):
         total = Fraction(0)
         one = sums_of(people[0], unit, 2)
         for part, sums in zip(moved(people, unit, 2), (one.differences, one.counts), strict=True):
@@ -313,7 +313,7 @@ def worst_mu_squared(unit: Unit, mu_squared: Fraction) -> float:
 
 
 @pytest.mark.parametrize("unit", [USER, RECORD])
-def test_normal_releases_keep_their_budget_in_all_tiny_worlds(unit: Unit) -> None:
+def test_normal_releases_keep_their_budget_in_all_tiny_datasets(unit: Unit) -> None:
     mu_squared = Fraction(1, 4)
     assert 0.9 * mu_squared < worst_mu_squared(unit, mu_squared) <= mu_squared
     assert worst_mu_squared(unit, mu_squared * Fraction(100, 81)) > mu_squared
@@ -326,12 +326,12 @@ def test_normal_releases_keep_their_budget_in_all_tiny_worlds(unit: Unit) -> Non
 def test_item_statistics_for_values(norm: Norm) -> None:
     budget = Budget(1, 0 if norm == 1 else "1e-6", VALUE)
 
-    def prepared(people: World) -> BoundedSums:
-        data = world(people)
+    def prepared(people: Dataset) -> BoundedSums:
+        data = dataset(people)
         return heads.HeadChoice.of(None, data, budget, Fraction(1, 2)).statistics(data)
 
     stated, most = prepared(((1, 5, None),)), 0
-    for one, two in pairs_of_worlds(VALUE):
+    for one, two in pairs_of_datasets(VALUE):
         shift = np.abs(prepared(two).values - prepared(one).values).astype(object)
         assert shift.sum() <= stated.l1_sensitivity
         assert (shift**2).sum() <= stated.l2_sensitivity_squared
@@ -343,8 +343,8 @@ def test_item_statistics_for_values(norm: Norm) -> None:
 
 
 @cache
-def buyers_of(people: World, unit: Unit) -> BoundedGram:
-    return item_gram(_purchases(world(people)), _unrated(3), np.arange(3, dtype=np.int32), unit=unit, norm=2)
+def buyers_of(people: Dataset, unit: Unit) -> BoundedGram:
+    return item_gram(_purchases(dataset(people)), _unrated(3), np.arange(3, dtype=np.int32), unit=unit, norm=2)
 
 
 def worst_of_buyers(unit: Unit, mu_squared: Fraction, used: Fraction) -> float:
@@ -353,7 +353,7 @@ def worst_of_buyers(unit: Unit, mu_squared: Fraction, used: Fraction) -> float:
     found = Fraction(0)
     gram = buyers_of(((5, 5, 5),), unit)
     on, off = mechanism.parameter(gram), mechanism.parameter(gram, off_diagonal=True)
-    for one, two in pairs_of_worlds(unit):
+    for one, two in pairs_of_datasets(unit):
         shift = np.triu(buyers_of(two, unit).matrices[0] - buyers_of(one, unit).matrices[0]).astype(object)
         diagonal = int((np.diag(shift) ** 2).sum())
         found = max(found, diagonal / on**2 + (int((shift**2).sum()) - diagonal) / off**2)
@@ -361,14 +361,14 @@ def worst_of_buyers(unit: Unit, mu_squared: Fraction, used: Fraction) -> float:
 
 
 @pytest.mark.parametrize("unit", [USER, RECORD])
-def test_common_buyers_keep_their_budget_in_all_tiny_worlds(unit: Unit) -> None:
+def test_common_buyers_keep_their_budget_in_all_tiny_datasets(unit: Unit) -> None:
     mu_squared = Fraction(1, 4)
     assert 0.9 < worst_of_buyers(unit, mu_squared, mu_squared) <= 1
     assert worst_of_buyers(unit, mu_squared, mu_squared * Fraction(100, 81)) > 1
 
 
 def test_what_was_rated_does_not_matter_for_buyers() -> None:
-    one, two = (world(((1, None, 5), (5, 1, 1))), world(((5, None, 1), (1, 1, 5))))
+    one, two = (dataset(((1, None, 5), (5, 1, 1))), dataset(((5, None, 1), (1, 1, 5))))
     grams = [
         item_gram(_purchases(data), _unrated(3), np.arange(3, dtype=np.int32), unit=USER, norm=2).matrices
         for data in (one, two)

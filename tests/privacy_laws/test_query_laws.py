@@ -238,17 +238,17 @@ def ways(monkeypatch: pytest.MonkeyPatch, coarse) -> Ways:
 
 def tables(rows: int = ROWS) -> list[Table]:
     """All tables of so many rows, in any order of the rows: one for each histogram."""
-    worlds = itertools.combinations_with_replacement(range(CELLS), rows)
+    datasets = itertools.combinations_with_replacement(range(CELLS), rows)
     return [
-        Table({"a": list(cells), "home": [0] * rows}, domains={"a": range(CELLS)}, group="home") for cells in worlds
+        Table({"a": list(cells), "home": [0] * rows}, domains={"a": range(CELLS)}, group="home") for cells in datasets
     ]
 
 
 def neighbors(apart: int) -> Iterator[tuple[int, int]]:
     """Pairs of tables that differ in at most so many rows."""
-    worlds = [table.histogram() for table in tables()]
-    for i, j in itertools.permutations(range(len(worlds)), 2):
-        if np.abs(worlds[i] - worlds[j]).sum() <= 2 * apart:
+    datasets = [table.histogram() for table in tables()]
+    for i, j in itertools.permutations(range(len(datasets)), 2):
+        if np.abs(datasets[i] - datasets[j]).sum() <= 2 * apart:
             yield i, j
 
 
@@ -278,7 +278,7 @@ def test_every_outcome_of_pmw_on_all_neighbors(ways: Ways, coupling: bool) -> No
     assert len(laws[0]) > 20
     losses = [max_log_ratio(laws[i], laws[j]) for i, j in neighbors(2 if coupling else 1)]
     assert 0.4 * epsilon < max(losses) <= epsilon + 1e-9
-    if not coupling:  # what is promised for one row is not for two
+    if not coupling:  # what is guaranteed for one row is not for two
         assert max(max_log_ratio(laws[i], laws[j]) for i, j in neighbors(2)) > max(losses) * 1.2
 
 
@@ -294,7 +294,7 @@ def test_every_outcome_of_concentrated_pmw_on_all_neighbors(ways: Ways) -> None:
 
 
 def test_pmw_that_reuses_the_test_noise_budget_is_found(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken twin whose answers get the noise of a single one: all three places together spend more than ε."""
+    """A broken mechanism whose answers get the noise of a single one: all three places together spend more than ε."""
     honest = PMWPlan.of
     monkeypatch.setattr(
         PMWPlan,

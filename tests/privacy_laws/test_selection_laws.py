@@ -73,7 +73,7 @@ def test_scores_that_move_both_ways_keep_epsilon(kind) -> None:
 
 @pytest.mark.parametrize("kind", SINGLES)
 def test_dropping_the_factor_two_is_caught(kind) -> None:
-    """Scores that move both ways, treated as if they only rose: the broken twin fails."""
+    """Scores that move both ways, treated as if they only rose: the broken mechanism fails."""
     worst = max(
         max_log_ratio(law(kind, a, nonnegative=True), law(kind, b, nonnegative=True))
         for a, b in signed_pairs("add-remove")
@@ -286,7 +286,7 @@ def test_the_scales_of_a_session_are_those_of_the_theorem(nonnegative: bool) -> 
 
 @dataclass(frozen=True)
 class ReusedThreshold(AboveThreshold):
-    """A broken twin: tests with the noise that a single pass would need, though two are allowed."""
+    """A broken mechanism: tests with the noise that a single pass would need, though two are allowed."""
 
     def test_scale(self, sums: BoundedSums) -> Fraction:
         return super().test_scale(sums) / (2 * self.most)

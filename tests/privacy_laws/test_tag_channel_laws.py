@@ -21,11 +21,11 @@ def neighbors_by_tag():
     for size in (1, 2, 3):
         for post in itertools.combinations(tags, size):
             for old, new in itertools.product(post, set(tags) - set(post)):
-                yield world(post), world(tuple(sorted({*post, new} - {old})))
+                yield dataset(post), dataset(tuple(sorted({*post, new} - {old})))
 
 
 @cache
-def world(post: tuple[int, ...]) -> TagAssignments:
+def dataset(post: tuple[int, ...]) -> TagAssignments:
     triples = [("ann", "r1", tag) for tag in post] + [("bob", "r1", 0), ("bob", "r2", 3)]
     return TagAssignments(triples).with_vocabulary(list(range(5))).with_resources(["r1", "r2"])
 

@@ -1,4 +1,4 @@
-"""Tagging releases: every length by brute force, exact laws over tiny worlds, and twins with a tenth less noise."""
+"""Tagging releases: every length by brute force, exact laws over tiny datasets, and too little noise."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def histories() -> Iterator[Triples]:
 
 @lru_cache(maxsize=256)
 def with_history(history: Triples, *, alone: bool = False) -> TagAssignments:
-    return world([history] if alone else [*BASE, history])
+    return dataset([history] if alone else [*BASE, history])
 
 
-def world(people: list[Triples], *, resources: list[str] = RESOURCES, tags: list[str] = TAGS) -> TagAssignments:
+def dataset(people: list[Triples], *, resources: list[str] = RESOURCES, tags: list[str] = TAGS) -> TagAssignments:
     rows = {"user_id": [], "resource_id": [], "tag": []}
     for number, person in enumerate(people):
         for resource, tag in person:
@@ -91,7 +91,7 @@ def norm(values: np.ndarray, order: Order) -> int:
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", SUMS)
 def test_one_user_more_adds_no_more_than_the_stated_length(name: str, order: Order) -> None:
-    before = SUMS[name](world(BASE), order)
+    before = SUMS[name](dataset(BASE), order)
     longest = 0.0
     for history in histories():
         after, alone = SUMS[name](with_history(history), order), SUMS[name](with_history(history, alone=True), order)
@@ -109,7 +109,7 @@ def test_one_user_more_adds_no_more_than_the_stated_length(name: str, order: Ord
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_gram_matrix_of_one_user_has_the_stated_length(order: Order) -> None:
     head = np.arange(3)
-    before = tag_gram(world(BASE), head, order)
+    before = tag_gram(dataset(BASE), head, order)
     longest = 0.0
     for history in histories():
         after = tag_gram(with_history(history), head, order)
@@ -128,7 +128,7 @@ def test_the_gram_matrix_of_one_user_has_the_stated_length(order: Order) -> None
 def test_users_with_thousands_of_triples_are_no_longer_than_others(order: Order, many: int) -> None:
     resources, tags = [f"r{n:03}" for n in range(100)], [f"t{n:03}" for n in range(60)]
     cells = list(itertools.product(resources, tags))[:many]
-    data = world([tuple(cells)], resources=resources, tags=tags)
+    data = dataset([tuple(cells)], resources=resources, tags=tags)
     found = topic_steps(np.full((30, 7), 1 / 7), np.arange(30), len(tags))
     for sums in (
         popularity(data, order, resources=True),
@@ -141,7 +141,7 @@ def test_users_with_thousands_of_triples_are_no_longer_than_others(order: Order,
 
 
 def test_nobody_is_there_and_nothing_moves() -> None:
-    data = world(BASE).filter(np.zeros(6, dtype=bool))
+    data = dataset(BASE).filter(np.zeros(6, dtype=bool))
     for make in SUMS.values():
         for order in (1, 2):
             assert not make(data, order).values.any()
@@ -189,7 +189,7 @@ def test_one_assignment_costs_epsilon_exactly(less: Fraction, holds: bool) -> No
     full = [((("r", "a"), ("s", "b"), ("r", "c")))]
     for gone in range(3):
         kept = tuple(t for n, t in enumerate(full[0]) if n != gone)
-        pair = world(full), world([kept])
+        pair = dataset(full), dataset([kept])
         counts = [unit_counts(np.bincount(data.tag, minlength=3), Unit("record")) for data in pair]
         cells = [links(data, [0, 1], None) for data in pair]
         first, second = LaplaceMechanism(epsilon * share / less), LaplaceMechanism(epsilon * (1 - share) / less)
@@ -206,7 +206,7 @@ def test_every_cell_gets_the_noise_that_was_planned(monkeypatch: pytest.MonkeyPa
         return np.zeros(shape, dtype=np.int64)
 
     monkeypatch.setitem(draws.SAMPLERS, "normal", draw)
-    data = world(BASE)
+    data = dataset(BASE)
     method = PTRJ(epsilon=1, delta="1e-6", popularity_share="1/4", gram_share="1/4", head=3, resources=1)
     method.release(data)
     loss = method.plan(data).guarantee.loss
@@ -232,7 +232,7 @@ def test_every_cell_gets_the_noise_that_was_planned(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("unit", ["user", "assignment"])
 def test_shapes_types_and_figures_do_not_depend_on_one_user(delta: object, unit: str) -> None:
     method = PTRJ(epsilon=1, delta=delta, unit=unit)  # type: ignore[arg-type]
-    here, there = (method.release(world(people)) for people in (BASE, [*BASE, tuple(histories())[-1]]))
+    here, there = (method.release(dataset(people)) for people in (BASE, [*BASE, tuple(histories())[-1]]))
     assert here.parameters == there.parameters
     assert here.guarantee == there.guarantee
     for name in ("tags", "resources") if unit == "user" else ("tags",):
@@ -242,7 +242,7 @@ def test_shapes_types_and_figures_do_not_depend_on_one_user(delta: object, unit:
 
 
 def test_bounds_of_a_part_of_a_table_are_those_of_the_whole() -> None:
-    data = world([tuple(histories())[-1]])
+    data = dataset([tuple(histories())[-1]])
     table, whole = LinkTable(np.arange(2), data.n_tags, 2), links(data, [0, 1], 2)
     assert table.bounds.l2_squared == whole.l2_squared
     assert norm(whole.values, 1) <= table.bounds.l1
@@ -251,8 +251,8 @@ def test_bounds_of_a_part_of_a_table_are_those_of_the_whole() -> None:
 
 
 def test_laplace_and_normal_gram_take_their_own_norms() -> None:
-    gram = tag_gram(world(BASE), np.arange(3), 1)
+    gram = tag_gram(dataset(BASE), np.arange(3), 1)
     assert isinstance(Budget(1).for_sums(), LaplaceMechanism)
     assert LaplaceMechanism(Fraction(1)).parameter(gram, off_diagonal=True) == Fraction(2**20, 2)
     assert isinstance(gram, BoundedGram)
-    assert NormalMechanism(Fraction(1)).parameter(popularity(world(BASE), 2, resources=False)) >= 2**20
+    assert NormalMechanism(Fraction(1)).parameter(popularity(dataset(BASE), 2, resources=False)) >= 2**20

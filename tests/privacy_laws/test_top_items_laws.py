@@ -94,7 +94,7 @@ def test_contexts_that_vary_within_a_user_charge_every_pick(k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_charging_such_contexts_in_parallel_is_caught(k: int) -> None:
-    """The broken twin spends as if each user were in one list only."""
+    """The broken mechanism spends as if each user were in one list only."""
     broken = TopK.for_total(k, EPSILON)
     assert worst(visit_pairs(), lambda cells: broken) > 1.05 * float(EPSILON)
 

@@ -27,7 +27,7 @@ DAYS = Context("day", ("dry", "wet"))
 History = tuple[tuple[int, int], ...]
 
 
-def world(*people: History, n_items: int = 2) -> Cells:
+def dataset(*people: History, n_items: int = 2) -> Cells:
     """Cells of people who have records of items in places."""
     rows = sorted((user, item, place) for user, person in enumerate(people) for item, place in person)
     user, item, place = (np.array(rows, dtype=np.int32).reshape(-1, 3)).T.copy()
@@ -41,12 +41,12 @@ def histories(n_items: int = 2, most: int = 3) -> list[History]:
 
 
 def pairs(n_items: int = 2, most: int = 3, others: int = 5):
-    """Worlds of nobody, or of one of a few others, without and with every person."""
+    """Datasets of nobody, or of one of a few others, without and with every person."""
     everyone = histories(n_items, most)
     few = [(h,) for h in everyone[:: len(everyone) // others]] if others else []
     for there in [(), *few]:
         for person in everyone:
-            yield world(*there, n_items=n_items), world(*there, person, n_items=n_items)
+            yield dataset(*there, n_items=n_items), dataset(*there, person, n_items=n_items)
 
 
 def leaning(cells: Cells, level: Level, popularity, *, norm: int, gamma: float = 1, bits: int = BITS) -> BoundedSums:
@@ -56,7 +56,7 @@ def leaning(cells: Cells, level: Level, popularity, *, norm: int, gamma: float =
 
 @dataclass(frozen=True)
 class TooLittleNoise(LaplaceMechanism):
-    """A broken twin: nine tenths of the scale."""
+    """A broken mechanism: nine tenths of the scale."""
 
     def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
         return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
@@ -64,7 +64,7 @@ class TooLittleNoise(LaplaceMechanism):
 
 @dataclass(frozen=True)
 class TooLittleVariance(NormalMechanism):
-    """A broken twin: nine tenths of the standard deviation."""
+    """A broken mechanism: nine tenths of the standard deviation."""
 
     def parameter(self, sums: Any, *, off_diagonal: bool = False) -> Fraction:
         return super().parameter(sums, off_diagonal=off_diagonal) * Fraction(9, 10)
@@ -86,7 +86,7 @@ def test_clipped_items_and_edges_keep_mu_and_use_it(order: float) -> None:
 
 
 def test_clipping_each_level_by_the_number_of_records_is_caught() -> None:
-    """A broken twin: √(C²/|T|) bounds the length only where no item is touched twice."""
+    """A broken mechanism: √(C²/|T|) bounds the length only where no item is touched twice."""
     mechanism = NormalMechanism(MU_SQUARED)
     worst = 0.0
     for without, with_user in pairs():
@@ -132,9 +132,9 @@ def test_hybrid_counts_with_a_tenth_less_noise_are_caught() -> None:
 
 
 def test_weights_from_a_popularity_that_nobody_paid_for_are_caught() -> None:
-    """The broken twin: one more user moves the weights of everybody else."""
+    """The broken mechanism: one more user moves the weights of everybody else."""
     others = [((0, 0), (0, 0), (1, 0), (1, 0))] * 5
-    without, with_user = world(*others), world(*others, ((0, 0), (0, 0)))
+    without, with_user = dataset(*others), dataset(*others, ((0, 0), (0, 0)))
     mechanism = LaplaceMechanism(EPSILON)
     own = [leaning(c, "items", c.totals("items").astype(float), norm=1, gamma=9) for c in (without, with_user)]
     paid = [leaning(c, "items", np.array([10.0, 10.0]), norm=1, gamma=9) for c in (without, with_user)]
@@ -166,7 +166,7 @@ def test_hybrid_lengths_with_a_tenth_less_noise_are_caught() -> None:
 
 @dataclass(frozen=True)
 class OneSided(ExponentialMechanism):
-    """A broken twin: scores that move both ways, taken for scores that only rise."""
+    """A broken mechanism: scores that move both ways, taken for scores that only rise."""
 
     def rate(self, scores: BoundedSums) -> Fraction:
         return 2 * super().rate(scores)
@@ -204,10 +204,10 @@ def test_a_histogram_of_users_keeps_epsilon_and_uses_it() -> None:
 
 
 def test_a_user_in_two_bins_is_caught() -> None:
-    """A broken twin: cumulative bins, each with the noise of one."""
+    """A broken mechanism: cumulative bins, each with the noise of one."""
     losses = []
     for without, with_user in cap_pairs():
         sums = [binned(d.records_per_user, 4) for d in (without, with_user)]
-        twins = [replace(s, values=np.cumsum(s.values)) for s in sums]
-        losses.append(additive_log_ratio(LaplaceMechanism(EPSILON), twins[0], twins[1]))
+        cumulative = [replace(s, values=np.cumsum(s.values)) for s in sums]
+        losses.append(additive_log_ratio(LaplaceMechanism(EPSILON), cumulative[0], cumulative[1]))
     assert max(losses) > 2 * float(EPSILON)

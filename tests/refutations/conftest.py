@@ -1,4 +1,4 @@
-"""Small worlds of co-ratings, from which the published strategies choose."""
+"""Small datasets of co-ratings, from which the published strategies choose."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from discreet.neighbors.selection import Candidates
 from discreet.neighbors.sensitivity import lemma_sensitivity, pair_cosine
 
 Pairs = Sequence[tuple[float, float]]
-World = Callable[..., Candidates]
+Dataset = Callable[..., Candidates]
 
 
 @pytest.fixture
-def world() -> World:
+def dataset() -> Dataset:
     """Candidates of one target, each given by its co-ratings: (rating of the target, rating of the candidate)."""
 
     def build(*candidates: Pairs, sensitivity: Callable[..., float] = lemma_sensitivity) -> Candidates:

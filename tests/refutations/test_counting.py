@@ -83,15 +83,15 @@ def popularity() -> tuple[HPA, list[BoundedSums]]:
     method = HPA(epsilon=1, cap=30, first="data")
     everybody = [dict.fromkeys(range(20), 1)] * 3
     newcomer = {0: 1}
-    worlds = [cells_of(*everybody, n_items=3706), cells_of(*everybody, newcomer, n_items=3706)]
-    return method, [method._first_sums(world, method._first(world)) for world in worlds]
+    datasets = [cells_of(*everybody, n_items=3706), cells_of(*everybody, newcomer, n_items=3706)]
+    return method, [method._first_sums(dataset, method._first(dataset)) for dataset in datasets]
 
 
 def test_the_least_active_user_sets_the_noise_of_hpa(popularity) -> None:
     method, (before, after) = popularity
     assert method._popularity == LaplaceMechanism(Fraction(1, 10))
     assert [method._popularity.parameter(sums) for sums in (before, after)] == [200, 10]
-    # An item that nobody touched in either world, seen at −100.
+    # An item that nobody touched in either dataset, seen at −100.
     ratio = log_chance(method._popularity, before, 3000, -100) - log_chance(method._popularity, after, 3000, -100)
     assert ratio == pytest.approx(6.5, abs=0.05)
     assert ratio > 60 * float(Fraction(1, 10))
@@ -100,8 +100,8 @@ def test_the_least_active_user_sets_the_noise_of_hpa(popularity) -> None:
 
 def test_whoever_sees_the_popularity_knows_whether_the_newcomer_is_there(popularity) -> None:
     """Some of 3706 counts off by more than 200: certain without the newcomer, next to impossible with."""
-    method, worlds = popularity
-    off = [2 * chance_above(method._popularity, sums, 3000, 200) for sums in worlds]
+    method, datasets = popularity
+    off = [2 * chance_above(method._popularity, sums, 3000, 200) for sums in datasets]
     some = [-math.expm1(3706 * math.log1p(-chance)) for chance in off]
     assert some[0] == pytest.approx(1.0, abs=1e-12)
     assert some[1] == pytest.approx(7.6e-6, rel=0.06)
@@ -112,9 +112,9 @@ def test_whoever_sees_the_popularity_knows_whether_the_newcomer_is_there(popular
 
 def test_the_most_active_user_sets_the_noise_of_lpa() -> None:
     method = LPA(epsilon=1, cap="data")
-    worlds = [cells_of({0: 1}, n_items=1), cells_of({0: 1}, {0: 100}, n_items=1)]
-    mechanism = method._mechanisms(worlds[0])["items"]
-    chances = [chance_above(mechanism, method._sums(world, "items"), 0, 60) for world in worlds]
+    datasets = [cells_of({0: 1}, n_items=1), cells_of({0: 1}, {0: 100}, n_items=1)]
+    mechanism = method._mechanisms(datasets[0])["items"]
+    chances = [chance_above(mechanism, method._sums(dataset, "items"), 0, 60) for dataset in datasets]
     # 1.2e-26 and 0.668 in the limit of continuous noise.
     assert chances[0] == pytest.approx(math.exp(-60) / (1 + math.exp(-1)), rel=1e-9)
     assert chances[0] < 1.2e-26
@@ -167,9 +167,9 @@ def test_the_first_half_is_all_that_is_released() -> None:
 
 def test_the_most_active_user_sets_the_noise_of_the_coefficients() -> None:
     method = DFT(epsilon=1, cap="data", coefficients=3)
-    worlds = [cells_of({0: 1}, n_items=8), cells_of({0: 1}, {0: 100}, n_items=8)]
-    transforms = [method._transform(world, "items").of(method._sums(world, "items")) for world in worlds]
-    mechanism = method._mechanisms(worlds[0])["items"]
+    datasets = [cells_of({0: 1}, n_items=8), cells_of({0: 1}, {0: 100}, n_items=8)]
+    transforms = [method._transform(dataset, "items").of(method._sums(dataset, "items")) for dataset in datasets]
+    mechanism = method._mechanisms(datasets[0])["items"]
     scales = [float(mechanism.parameter(sums)) for sums in transforms]
     assert scales[1] / scales[0] == pytest.approx(100)
     # Ten standard deviations of the smaller noise away, the larger one is e^13 times as likely.
@@ -185,11 +185,11 @@ def test_a_ragged_group_gets_too_little_noise() -> None:
     """Five items in groups of two, one record of each: averages move by 1 + 1 + 1, noise is for 5/2."""
     method = GS(epsilon=2, cap="data", width=2)  # half of it for the counts
     person = dict.fromkeys(range(5), 1)
-    worlds = [cells_of(person, n_items=5), cells_of(person, person, n_items=5)]
-    mechanism = method._mechanisms(worlds[0])["items"]
+    datasets = [cells_of(person, n_items=5), cells_of(person, person, n_items=5)]
+    mechanism = method._mechanisms(datasets[0])["items"]
     assert mechanism == LaplaceMechanism(Fraction(1))
     partition = groups(np.array([5, 4, 3, 2, 1]), 2)
-    sums = [group_sums(method._sums(world, "items"), partition) for world in worlds]
+    sums = [group_sums(method._sums(dataset, "items"), partition) for dataset in datasets]
     full = [replace(one, values=one.values[:-1]) for one in sums]
     ragged = [ragged_group(one, 1, 2) for one in sums]
     loss = additive_log_ratio(mechanism, full[0], full[1]) + additive_log_ratio(mechanism, ragged[0], ragged[1])
@@ -204,7 +204,7 @@ def test_groups_by_exact_counts_tell_the_counts() -> None:
     after = _grouping_shown(np.array([11, 10, 10, 50]))
     assert before == frozenset({frozenset({0, 1}), frozenset({2, 3})})
     assert after == frozenset({frozenset({1, 2}), frozenset({0, 3})})
-    # Whatever the noise on the averages, the pattern of equal outputs is certain in each world.
+    # Whatever the noise on the averages, the pattern of equal outputs is certain in each dataset.
     assert max_log_ratio({before: 1.0}, {after: 1.0}) == math.inf
 
 

@@ -104,15 +104,15 @@ def test_a_group_size_from_the_rows_sets_the_noise_of_lm_gs_as_well() -> None:
     for table, k in ((numbers((1, 2, 3)), 1), (numbers((1, 2, 3), (2, 4, 6)), 2)):
         coupling = Coupling.pearson(table)
         assert coupling.largest == k
-        promise = method.plan(table, queries_from_json(table, [{}]), coupling=coupling).guarantee
-        assert promise.standing is Standing.REFUTED
+        guarantee = method.plan(table, queries_from_json(table, [{}]), coupling=coupling).guarantee
+        assert guarantee.standing is Standing.REFUTED
 
 
 # Second: the maximum leaves out whom the query does not see.
 
 
 def test_a_row_that_does_not_respond_moves_nine_that_do() -> None:
-    """The middle of a star decides about nine rows; another row responds in both worlds."""
+    """The middle of a star decides about nine rows; another row responds in both datasets."""
     method, laws = LMCS(epsilon=Fraction(1, 2)), []
     for ill in ("yes", "no"):
         table = flu("away", *[ill] * 9, "yes")
@@ -176,8 +176,8 @@ def test_coupled_sensitivity_says_so_and_refuses() -> None:
     method, table = LMCS(epsilon=1), flu("no", "yes", "yes")
     public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"flu": "yes"}])
-    promise = method.plan(table, queries, coupling=public).guarantee
-    assert promise.standing is Standing.REFUTED
-    assert "tests/refutations/test_coupled.py" in promise.basis
+    guarantee = method.plan(table, queries, coupling=public).guarantee
+    assert guarantee.standing is Standing.REFUTED
+    assert "tests/refutations/test_coupled.py" in guarantee.basis
     with pytest.raises(PrivacyError, match="refuted"):
         method.release(table, queries, coupling=public)

@@ -39,7 +39,7 @@ def days(first: int, rows: int = 100) -> Table:
     return Table({"day": [0] * first + [1] * (rows - first)}, domains={"day": range(2)})
 
 
-def test_the_published_settings_break_the_promise_in_one_round() -> None:
+def test_the_published_settings_break_the_guarantee_in_one_round() -> None:
     method, laws = CIM(epsilon=1), []
     for table in (days(50), days(51)):
         asked = setting(table, [{"day": 0}])
@@ -179,14 +179,14 @@ def test_an_update_shows_which_cells_hold_rows(fixed_bits) -> None:
     assert shown == [False, True]
 
 
-def test_the_promised_accuracy_is_half_of_what_the_threshold_allows(fixed_bits) -> None:
+def test_the_guaranteed_accuracy_is_half_of_what_the_threshold_allows(fixed_bits) -> None:
     """Theorem 5.5.1: without noise the error is at most T/2. An estimate that is off by 0.29 is never touched."""
     table = Table({"day": [0] * 79_000 + [1] * 21_000}, domains={"day": IntegerDomain(0, 1)})
     method = CIM(epsilon=1)
     asked = setting(table, [{"day": 0}] * 20)
     noise, chance = float(method.scales(table, asked).max()), 0.25  # the chances of both rounds multiply to ¼ at most
-    promised = noise / 2 * math.log(chance * 20 / 0.01) + 0.3 / 2
-    assert promised < 0.16
+    guaranteed = noise / 2 * math.log(chance * 20 / 0.01) + 0.3 / 2
+    assert guaranteed < 0.16
     answers = method.release(table, asked.workload, allow_refuted=True).table("answers")
     errors = np.abs(answers["answer"].to_numpy() / 100_000 - 0.79)
     assert errors.tolist() == [pytest.approx(0.29)] * 20
@@ -200,8 +200,8 @@ def test_it_says_so_and_refuses(method: CIM) -> None:
     table = days(3)
     public = Coupling.from_graph(table, [(1, 2)], public=True)
     queries = queries_from_json(table, [{"day": 0}])
-    promise = method.plan(table, queries, coupling=public).guarantee
-    assert promise.standing is Standing.REFUTED
-    assert "tests/refutations/test_coupled_iteration.py" in promise.basis
+    guarantee = method.plan(table, queries, coupling=public).guarantee
+    assert guarantee.standing is Standing.REFUTED
+    assert "tests/refutations/test_coupled_iteration.py" in guarantee.basis
     with pytest.raises(PrivacyError, match="refuted"):
         method.release(table, queries, coupling=public)

@@ -16,9 +16,9 @@ def law(strategy: Probabilistic, *similarity: float) -> dict[tuple[int, ...], fl
     return strategy.law(Candidates(np.array(similarity)))
 
 
-def test_a_first_common_item_makes_the_impossible_likely(world) -> None:
+def test_a_first_common_item_makes_the_impossible_likely(dataset) -> None:
     """Candidate 3 adds one rating and has a co-rated cosine of 1: from probability 0 to 0.345."""
-    assert world([], [(3, 4)]).similarity.tolist() == [0.0, 1.0]
+    assert dataset([], [(3, 4)]).similarity.tolist() == [0.0, 1.0]
     strategy = Probabilistic(1)
     first, second = law(strategy, 1.0, 0.9, 0.0), law(strategy, 1.0, 0.9, 1.0)
     assert (2,) not in first

@@ -1,6 +1,6 @@
 """PNCF is not differentially private: every error with its counterexample, from the exact laws of the strategies.
 
-The target is an item i; candidates are items; a world lists, for each candidate, the co-ratings (r_i, r_candidate).
+The target is an item i; candidates are items; a dataset lists, for each candidate, the co-ratings (r_i, r_candidate).
 Claimed at epsilon 1: 0.5 for the choice and 0.5 for the weights.
 """
 
@@ -34,10 +34,10 @@ OPTIONS = [{"c0": "single"}, {"c0": "each"}, {"w": 0.0}, {"w": 1.0}]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_one_user_more_makes_the_impossible_likely(world, options) -> None:
-    """All similarities are 1 in both worlds, so that truncation does nothing whatever its width."""
-    before = world([(1, 1)] * 100, [(3, 3)])
-    after = world([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
+def test_one_user_more_makes_the_impossible_likely(dataset, options) -> None:
+    """All similarities are 1 in both datasets, so that truncation does nothing whatever its width."""
+    before = dataset([(1, 1)] * 100, [(3, 3)])
+    after = dataset([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
     strategy = PNCF(1, epsilon=1, **options)
     first, second = strategy.law(before), strategy.law(after)
     assert first[(1,)] == pytest.approx(2.29e-11, rel=1e-2)
@@ -45,44 +45,44 @@ def test_one_user_more_makes_the_impossible_likely(world, options) -> None:
     assert max_log_ratio(first, second) == pytest.approx(23.36, abs=5e-3)
 
 
-def test_the_loss_has_no_bound(world) -> None:
+def test_the_loss_has_no_bound(dataset) -> None:
     """It grows with the number of users, by about 0.24 each."""
     losses = []
     for users in (100, 200, 400):
-        before, after = world([(1, 1)] * users, [(3, 3)]), world([(1, 1)] * users + [(5, 5)], [(3, 3)])
+        before, after = dataset([(1, 1)] * users, [(3, 3)]), dataset([(1, 1)] * users + [(5, 5)], [(3, 3)])
         strategy = PNCF(1, epsilon=1)
         losses.append(max_log_ratio(strategy.law(before), strategy.law(after)))
     assert losses[2] > 2 * losses[1] > 4 * losses[0]
     assert (losses[2] - losses[1]) / 200 == pytest.approx(0.24, abs=5e-3)
 
 
-def test_replacing_a_user_is_no_better(world) -> None:
-    before = world([(1, 1)] * 100, [(3, 3)])
-    after = world([(1, 1)] * 99 + [(5, 5)], [(3, 3)])
+def test_replacing_a_user_is_no_better(dataset) -> None:
+    before = dataset([(1, 1)] * 100, [(3, 3)])
+    after = dataset([(1, 1)] * 99 + [(5, 5)], [(3, 3)])
     strategy = PNCF(1, epsilon=1)
     assert max_log_ratio(strategy.law(before), strategy.law(after)) == pytest.approx(23.37, abs=5e-3)
 
 
-def test_one_sensitivity_for_the_whole_list_is_no_better(world) -> None:
+def test_one_sensitivity_for_the_whole_list_is_no_better(dataset) -> None:
     crossed = [(1, 5)] * 100 + [(5, 1)] * 100
-    before = world([(1, 1)] * 200, crossed)
-    after = world([(1, 1)] * 200 + [(5, 5)], crossed)
+    before = dataset([(1, 1)] * 200, crossed)
+    after = dataset([(1, 1)] * 200 + [(5, 5)], crossed)
     for strategy in (PNCF(1, epsilon=1, rs="max", w=1.0), NaiveExponential(1, epsilon=1, rs="max")):
         assert max_log_ratio(strategy.law(before), strategy.law(after)) == pytest.approx(29.1, abs=0.05)
 
 
-def test_the_factor_of_lemma_2_makes_it_worse(world) -> None:
+def test_the_factor_of_lemma_2_makes_it_worse(dataset) -> None:
     def smoothed(first, second) -> float:
         return published_smooth_bound(lemma_sensitivity(first, second), beta=1.0)
 
-    before = world([(1, 1)] * 100, [(3, 3)], sensitivity=smoothed)
-    after = world([(1, 1)] * 100 + [(5, 5)], [(3, 3)], sensitivity=smoothed)
+    before = dataset([(1, 1)] * 100, [(3, 3)], sensitivity=smoothed)
+    after = dataset([(1, 1)] * 100 + [(5, 5)], [(3, 3)], sensitivity=smoothed)
     strategy = PNCF(1, epsilon=1)
     assert max_log_ratio(strategy.law(before), strategy.law(after)) == pytest.approx(64.4, abs=0.05)
 
 
-def test_the_naive_mechanism_with_pair_sensitivities_falls_with_it(world) -> None:
-    before, after = world([(1, 1)] * 100, [(3, 3)]), world([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
+def test_the_naive_mechanism_with_pair_sensitivities_falls_with_it(dataset) -> None:
+    before, after = dataset([(1, 1)] * 100, [(3, 3)]), dataset([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
     strategy = NaiveExponential(1, epsilon=1, rs="lemma")
     assert max_log_ratio(strategy.law(before), strategy.law(after)) == pytest.approx(23.36, abs=5e-3)
 
@@ -95,8 +95,8 @@ def tail(candidates: Candidates, strategy: NaiveExponential, place: int, beyond:
     return -beyond / float(strategy.noise_scale(candidates)[place])
 
 
-def test_noise_of_two_scales_tells_the_worlds_apart(world) -> None:
-    before, after = world([(1, 1)] * 100), world([(1, 1)] * 100 + [(5, 5)])
+def test_noise_of_two_scales_tells_the_datasets_apart(dataset) -> None:
+    before, after = dataset([(1, 1)] * 100), dataset([(1, 1)] * 100 + [(5, 5)])
     strategy = PNCF(1, epsilon=1)
     assert before.similarity == after.similarity == [1.0]
     assert strategy.noise_scale(before) == pytest.approx([2 / 99])
@@ -109,19 +109,19 @@ def test_noise_of_two_scales_tells_the_worlds_apart(world) -> None:
     assert math.exp(tail(before, strategy, 0, 0.1)) == pytest.approx(0.00708, abs=5e-6)
 
 
-def test_drawn_weights_show_it(world, fixed_bits) -> None:
-    before, after = world([(1, 1)] * 100), world([(1, 1)] * 100 + [(5, 5)])
+def test_drawn_weights_show_it(dataset, fixed_bits) -> None:
+    before, after = dataset([(1, 1)] * 100), dataset([(1, 1)] * 100 + [(5, 5)])
     strategy = PNCF(1, epsilon=1)
     far = [np.mean([abs(strategy.weights(w, [0])[0] - 1) > 0.1 for _ in range(400)]) for w in (before, after)]
     assert far[0] < 0.03
     assert 0.75 < far[1] < 0.88
 
 
-def test_with_the_sensitivity_of_the_definition_there_is_no_noise_at_all(world) -> None:
-    """Proportional co-ratings have RS 0: the weight is certainly 1 in one world and almost surely not in the other."""
+def test_with_the_sensitivity_of_the_definition_there_is_no_noise_at_all(dataset) -> None:
+    """Proportional co-ratings have RS 0: the weight is certainly 1 in one dataset and almost never in the other."""
     strategy = PNCF(1, epsilon=1, rs="exact")
-    before = world([(1, 1)] * 100, sensitivity=exact_sensitivity)
-    after = world([(1, 1)] * 100 + [(1, 5)], sensitivity=exact_sensitivity)
+    before = dataset([(1, 1)] * 100, sensitivity=exact_sensitivity)
+    after = dataset([(1, 1)] * 100 + [(1, 5)], sensitivity=exact_sensitivity)
     assert strategy.noise_scale(before) == [0.0]
     assert [strategy.weights(before, [0])[0] for _ in range(20)] == [1.0] * 20
     assert strategy.noise_scale(after) > 0
@@ -163,7 +163,7 @@ def test_lemma_2_is_neither_smooth_nor_a_bound(beta: float) -> None:
     crossed = ([2.0] * 10 + [5.0], [2.0] * 10 + [1.0])
     assert published_smooth_bound(exact_sensitivity(*crossed), beta=beta) < exact_sensitivity(*crossed)
     assert bounds[1] > math.exp(beta) * bounds[0]
-    # A bound that is smooth keeps both promises on the same pairs.
+    # A bound that is smooth keeps both guarantees on the same pairs.
     true = [smooth_bound(*pair, beta=beta, highest=5) for pair in (few, many)]
     assert true[1] <= math.exp(beta) * true[0]
     assert true[0] <= math.exp(beta) * true[1]
@@ -175,9 +175,9 @@ def test_lemma_2_is_neither_smooth_nor_a_bound(beta: float) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 10, 50])
-def test_the_scale_without_k_costs_k_times_as_much(world, k: int) -> None:
+def test_the_scale_without_k_costs_k_times_as_much(dataset, k: int) -> None:
     """One user who rated the target and all its neighbors moves all k similarities by the global sensitivity."""
-    before, after = world(*[[]] * k), world(*[[(5, 5)]] * k)
+    before, after = dataset(*[[]] * k), dataset(*[[(5, 5)]] * k)
     moved = np.abs(after.similarity - before.similarity)
     assert moved.tolist() == [1.0] * k
     small = NaiveExponential(k, epsilon=1, rs=1.0, laplace="2")
@@ -189,9 +189,9 @@ def test_the_scale_without_k_costs_k_times_as_much(world, k: int) -> None:
 # Error 6: C0 as a single candidate.
 
 
-def test_a_candidate_that_falls_into_c0_is_lost(world) -> None:
+def test_a_candidate_that_falls_into_c0_is_lost(dataset) -> None:
     lonely = [[]] * 999
-    before, after = world([(3, 3)], [(1, 2)], *lonely), world([(3, 3)], [(1, 2), (5, 1)], *lonely)
+    before, after = dataset([(3, 3)], [(1, 2)], *lonely), dataset([(3, 3)], [(1, 2), (5, 1)], *lonely)
     assert after.similarity[1] == pytest.approx(0.6139, abs=5e-5)
     strategy = PNCF(1, epsilon=1, rs=1.0, w=0.3, c0="single")
     first, second = strategy.law(before), strategy.law(after)
@@ -205,19 +205,19 @@ def test_a_candidate_that_falls_into_c0_is_lost(world) -> None:
 # Error 7: neighbors who are users bring their ratings along as they are.
 
 
-def test_the_prediction_from_one_neighbor_is_that_neighbors_rating(world, fixed_bits) -> None:
+def test_the_prediction_from_one_neighbor_is_that_neighbors_rating(dataset, fixed_bits) -> None:
     strategy = PNCF(1, epsilon=1)
-    users = world([(4, 4), (2, 3)])
+    users = dataset([(4, 4), (2, 3)])
     for rating in (1.0, 4.0):
         for _ in range(20):
             weight = strategy.weights(users, strategy.choose(users))
             assert abs(float((weight * rating).sum() / np.abs(weight).sum())) == rating
 
 
-def test_neighbors_of_one_mind_give_themselves_away(world, fixed_bits) -> None:
+def test_neighbors_of_one_mind_give_themselves_away(dataset, fixed_bits) -> None:
     """All neighbors gave 5: so does the prediction, whatever the noise, as long as it leaves the weights positive."""
     strategy = PNCF(3, epsilon=1, rs="exact")
-    users = world(*[[(4, 4), (2, 3), (5, 5), (3, 3)]] * 5, sensitivity=exact_sensitivity)
+    users = dataset(*[[(4, 4), (2, 3), (5, 5), (3, 3)]] * 5, sensitivity=exact_sensitivity)
     exact = 0
     for _ in range(100):
         weights = strategy.weights(users, strategy.choose(users))
@@ -230,8 +230,8 @@ def test_neighbors_of_one_mind_give_themselves_away(world, fixed_bits) -> None:
 # Error 8: the claim is about one target.
 
 
-def test_every_target_costs_anew(world) -> None:
-    before, after = world([(1, 1)] * 100, [(3, 3)]), world([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
+def test_every_target_costs_anew(dataset) -> None:
+    before, after = dataset([(1, 1)] * 100, [(3, 3)]), dataset([(1, 1)] * 100 + [(5, 5)], [(3, 3)])
     strategy = PNCF(1, epsilon=1)
     first, second = strategy.law(before), strategy.law(after)
     one = max_log_ratio(first, second)
@@ -242,7 +242,7 @@ def test_every_target_costs_anew(world) -> None:
 # What is not an error.
 
 
-def constant_worlds(size: int) -> list[Candidates]:
+def constant_datasets(size: int) -> list[Candidates]:
     return [Candidates(np.array(s)) for s in itertools.product([0.0, 0.25, 0.5, 0.75, 1.0], repeat=size)]
 
 
@@ -252,7 +252,7 @@ def test_truncation_is_harmless_once_the_sensitivity_is_a_constant(k: int, w: fl
     """All neighbors in sup norm over a grid: every similarity may move by 1/4, and 1/4 is the stated sensitivity."""
     epsilon = Fraction(4)
     strategy = PNCF(k, epsilon=epsilon, rs=0.25, w=w, c0="each")
-    laws = [(c.similarity, strategy.law(c)) for c in constant_worlds(3)]
+    laws = [(c.similarity, strategy.law(c)) for c in constant_datasets(3)]
     losses = [max_log_ratio(p, q) for (s, p), (t, q) in itertools.combinations(laws, 2) if np.abs(s - t).max() <= 0.25]
     assert 0.3 * float(epsilon) / 2 < max(losses) <= float(epsilon) / 2 + 1e-9
 
@@ -295,13 +295,13 @@ def test_at_epsilon_1_truncation_never_acts() -> None:
 
 
 def test_the_guarantee_is_refuted_and_names_the_counterexamples() -> None:
-    promise = PNCF(40, epsilon=1).guarantee()
-    assert promise.standing is Standing.REFUTED
-    assert "23.36" in promise.basis
-    assert "6.56" in promise.basis
-    assert "ε = 1" in str(promise)
+    guarantee = PNCF(40, epsilon=1).guarantee()
+    assert guarantee.standing is Standing.REFUTED
+    assert "23.36" in guarantee.basis
+    assert "6.56" in guarantee.basis
+    assert "ε = 1" in str(guarantee)
     with pytest.raises(PrivacyError, match="refuted"):
-        require_allowed(promise, allow_refuted=False)
+        require_allowed(guarantee, allow_refuted=False)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ def swapped(k: int, partitions: int) -> tuple[Candidates, Candidates]:
 
 
 @pytest.fixture
-def one_star(world) -> tuple[Candidates, Candidates]:
+def one_star(dataset) -> tuple[Candidates, Candidates]:
     """The target rated two items (5, 4); candidate 3 changes one of its ratings from 3 to 2."""
     others = [[(5, 1), (4, 1)], [(5, 1), (4, 2)], [(5, 1), (4, 3)]]
-    return world(*others, [(5, 3), (4, 5)]), world(*others, [(5, 2), (4, 5)])
+    return dataset(*others, [(5, 3), (4, 5)]), dataset(*others, [(5, 2), (4, 5)])
 
 
 def test_one_star_of_one_rating_makes_the_impossible_likely(one_star) -> None:
@@ -49,7 +49,7 @@ def test_neither_epsilon_nor_the_sensitivity_helps(one_star, epsilon: float, rs)
 
 
 @pytest.mark.parametrize("allowed", [0.01, 1, 100])
-def test_half_of_the_mass_is_impossible_in_the_other_world(one_star, allowed: float) -> None:
+def test_half_of_the_mass_is_impossible_in_the_other_dataset(one_star, allowed: float) -> None:
     before, after = one_star
     for rs in (1.0, "lemma"):
         strategy = PPNS(2, epsilon=1, beta=2, rs=rs)
@@ -113,6 +113,6 @@ def test_beta_1_is_plain_knn() -> None:
 
 
 def test_the_guarantee_is_refuted() -> None:
-    promise = PPNS(10, epsilon=1, beta=4).guarantee()
-    assert promise.standing is Standing.REFUTED
-    assert "test_ppns.py" in promise.basis
+    guarantee = PPNS(10, epsilon=1, beta=4).guarantee()
+    assert guarantee.standing is Standing.REFUTED
+    assert "test_ppns.py" in guarantee.basis

@@ -48,9 +48,9 @@ def test_sybils_keep_the_target_among_the_neighbors_with_the_share_p() -> None:
 
 
 def test_the_guarantee_says_what_it_is() -> None:
-    promise = AssuredPPNS(10, epsilon=1).guarantee()
-    assert promise is not None
-    assert promise.standing is Standing.REFUTED
-    assert promise.basis.startswith("a construction after the abstract, not the authors' rule")
-    assert "test_ppns_assured.py" in promise.basis
+    guarantee = AssuredPPNS(10, epsilon=1).guarantee()
+    assert guarantee is not None
+    assert guarantee.standing is Standing.REFUTED
+    assert guarantee.basis.startswith("a construction after the abstract, not the authors' rule")
+    assert "test_ppns_assured.py" in guarantee.basis
     assert AssuredPPNS(10).guarantee() is None

@@ -88,7 +88,7 @@ def test_a_tag_that_one_person_uses_comes_out_or_never(epsilon, chance: float) -
     assert smallest_delta(law, without, 100.0) > 0.4999
 
 
-def world(users: int, *, with_secret: bool) -> tuple[TagAssignments, TopicCounts]:
+def dataset(users: int, *, with_secret: bool) -> tuple[TagAssignments, TopicCounts]:
     """Users alike: "secret" on a page that has no other tag, "common" on another; a topic for each of the tags."""
     triples = [(f"u{n}", f"other{n}", "common") for n in range(users)]
     if not with_secret:
@@ -104,7 +104,7 @@ def test_a_link_is_published_or_never(fixed_bits, epsilon, chance: float) -> Non
     method = pritop(epsilon, topics=2, inserted_links="none")
     exact = 1 - float(size_law(1, float(method.weight_scales(np.array([1]))[0]), 1)[0])
     assert exact == pytest.approx(chance, abs=5e-4)
-    data, counts = world(3000, with_secret=True)
+    data, counts = dataset(3000, with_secret=True)
     kept = method.rewriting(data, counts).to_frame(data)
     links = kept.filter(kept["resource_id"].str.starts_with("page")).unique(["user_id", "resource_id"])
     assert links.height / 3000 == pytest.approx(exact, abs=0.05)  # five deviations
@@ -118,10 +118,10 @@ def test_no_reading_of_the_paper_saves_it(fixed_bits, option: str, value: str) -
     """Tag, link and row of a user appear with the triples, and never without, whatever the silences mean."""
     options = {option: value, **({"noise_on": "count"} if value == "noisy" else {})}
     method = pritop(1, topics=2, **options)
-    data, counts = world(300, with_secret=True)
+    data, counts = dataset(300, with_secret=True)
     seen = method.rewriting(data, counts).to_frame(data)
     assert "secret" in seen["tag"].to_list()
-    less, fewer = world(299, with_secret=False)
+    less, fewer = dataset(299, with_secret=False)
     unseen = method.rewriting(less, fewer).to_frame(less)
     assert "secret" not in unseen["tag"].to_list()
     assert "u299" not in unseen["user_id"].to_list()
@@ -147,7 +147,7 @@ def test_everybody_elses_output_depends_on_one_triple() -> None:
 
 def test_the_stated_output_of_step_1_is_the_raw_tags() -> None:
     """Algorithm 4 returns profiles: however much noise, every tag of a user stands in some topic."""
-    data, counts = world(5, with_secret=True)
+    data, counts = dataset(5, with_secret=True)
     profiles = pritop("0.001", topics=2).profiles(data, counts)
     of_first = {data.tags.ids()[tag] for tag, user in zip(profiles.tag, profiles.user, strict=True) if user == 0}
     assert of_first == {"secret", "common"}
@@ -249,7 +249,7 @@ def test_the_sum_is_the_loss_of_the_joint_law() -> None:
 
 def test_candidates_from_the_profile_hide_nothing(fixed_bits) -> None:
     """Read as the text has it, the candidates are the list itself, and all of it is drawn."""
-    data, counts = world(50, with_secret=True)
+    data, counts = dataset(50, with_secret=True)
     sure = pritop(1000, topics=2, candidates="profile")  # weights come out as they are
     released = sure.rewriting(data, counts).to_frame(data)
     assert set(released.rows()) == set(data.to_frame().rows())
@@ -259,11 +259,11 @@ def test_candidates_from_the_profile_hide_nothing(fixed_bits) -> None:
 
 
 def test_the_guarantee_is_refuted_and_names_the_counterexamples() -> None:
-    data, _ = world(3, with_secret=True)
-    promise = pritop(1).plan(data).guarantee
-    assert promise.standing is Standing.REFUTED
-    assert promise.unit == Unit("record")
+    data, _ = dataset(3, with_secret=True)
+    guarantee = pritop(1).plan(data).guarantee
+    assert guarantee.standing is Standing.REFUTED
+    assert guarantee.unit == Unit("record")
     for number in ("0.50", "0.56", "3.76", "costs 10", "1.25", "test_pritop"):
-        assert number in promise.basis
+        assert number in guarantee.basis
     with pytest.raises(PrivacyError, match="refuted"):
         pritop(1).release(data)

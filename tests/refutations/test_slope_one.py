@@ -61,9 +61,9 @@ def group(size: int, own: dict[str, float], name: str) -> People:
 
 
 def change(before: People, after: People, items: list[str] | None = None) -> np.ndarray:
-    """What one record more does to outputs of user i; both worlds have 20 ratings of everybody."""
+    """What one record more does to outputs of user i; both datasets have 20 ratings of everybody."""
     assert sum(map(len, after.values())) == sum(map(len, before.values())) + 1
-    assert min(len(own) for world in (before, after) for own in world.values()) >= LEAST
+    assert min(len(own) for dataset in (before, after) for own in dataset.values()) >= LEAST
     wanted = items or ["j"]
     return outputs(after, "i", wanted) - outputs(before, "i", wanted)
 
@@ -127,7 +127,7 @@ def test_case_2b_the_threshold_is_crossed_by_all_pairs_at_once() -> None:
 
 
 def test_what_an_auditor_sees_of_case_2b() -> None:
-    """The rule "out > 2.5" at ε = 1, scale 0.5: right in 99.66 % of either world, where e^1 to 1 was promised."""
+    """The rule "out > 2.5" at ε = 1, scale 0.5: right in 99.66 % of either dataset, where e^1 to 1 was guaranteed."""
     scale = float(published_slope_sensitivity(LEAST, OVERLAP, SPAN))
     hit, miss = 1 - math.exp(-2.5 / scale) / 2, math.exp(-2.5 / scale) / 2
     assert hit == pytest.approx(0.9966, abs=5e-5)
@@ -137,16 +137,16 @@ def test_what_an_auditor_sees_of_case_2b() -> None:
 
 @pytest.mark.usefixtures("fixed_bits")
 def test_the_models_draw_what_the_theorem_says() -> None:
-    """Drawn outputs of case 2b, for many who rated what i did: both worlds are told apart nearly always."""
+    """Drawn outputs of case 2b, for many who rated what i did: both datasets are told apart nearly always."""
     seen = []
-    for world in crossing():
-        twins = {f"i{n}": dict(world["i"]) for n in range(300)}
-        people = {**world, **twins}
+    for dataset in crossing():
+        copies = {f"i{n}": dict(dataset["i"]) for n in range(300)}
+        people = {**dataset, **copies}
         rows = [(name, item, value) for name, own in people.items() for item, value in own.items()]
         model = PublishedSlopeOne(epsilon=1, rating_range=5).fit(
             Interactions(rows, scale="0:5:none"), allow_refuted=True
         )
-        histories, _ = model._histories(list(twins), None)
+        histories, _ = model._histories(list(copies), None)
         drawn = model._score(histories)[:, model.items_.code("j")]
         seen.append(drawn)
         assert np.abs(drawn - np.median(drawn)).mean() == pytest.approx(0.5, rel=0.25)
@@ -164,7 +164,7 @@ def test_the_exact_sensitivity_is_the_whole_range() -> None:
 # Where only values are secret, one output does hold
 
 
-def random_world(rng: np.random.Generator, least: int) -> People:
+def random_dataset(rng: np.random.Generator, least: int) -> People:
     """Few items and extreme ratings: sums hit their bounds often."""
     items = ["j", "k0", "k1", "k2"]
     people: People = {"i": {item: float(rng.choice([0, 5])) for item in items[1 : 1 + least]}}
@@ -181,7 +181,7 @@ def test_another_value_moves_an_output_by_no_more_than_the_exact_bound(least: in
     bound = float(exact_slope_sensitivity(least, overlap, SPAN, VALUE))
     assert bound <= published_slope_sensitivity(least, overlap, SPAN)
     for _ in range(60):
-        people = random_world(rng, least)
+        people = random_dataset(rng, least)
         user = str(rng.choice(list(people)))
         item = str(rng.choice(list(people[user])))
         other = {**people, user: {**people[user], item: 5.0 - people[user][item]}}
@@ -220,7 +220,7 @@ def test_one_rating_moves_a_hundred_outputs() -> None:
     moved = change(before, with_one_more(before, "u", "k0", 0.0), wanted)
     np.testing.assert_allclose(moved, 0.25)  # Δr/T each
     assert moved.sum() == pytest.approx(25.0)
-    assert moved.sum() / CLAIMED == pytest.approx(50.0)  # ε, for a list that was promised one
+    assert moved.sum() / CLAIMED == pytest.approx(50.0)  # ε, for a list that was guaranteed one
 
 
 def test_the_cost_of_many_outputs_is_told() -> None:
@@ -289,11 +289,11 @@ def test_ones_own_purchase_is_within_the_claim(least: int) -> None:
     ],
 )
 def test_the_guarantee_is_refuted_and_names_the_counterexample(model, numbers: list[str]) -> None:
-    promise = model._claimed()
-    assert promise.standing is Standing.REFUTED
-    assert promise.unit == PRESENT
+    guarantee = model._claimed()
+    assert guarantee.standing is Standing.REFUTED
+    assert guarantee.unit == PRESENT
     for number in numbers:
-        assert number in promise.basis
+        assert number in guarantee.basis
     data = Interactions([("a", "x", 1), ("b", "x", 2)], scale="0:5")
     with pytest.raises(PrivacyError, match="refuted"):
         model.fit(data)
@@ -301,9 +301,9 @@ def test_the_guarantee_is_refuted_and_names_the_counterexample(model, numbers: l
 
 def test_where_one_output_holds_the_model_is_still_refuted() -> None:
     """With φ_m = 1 (or T = 2) the noise is enough for one output; on one charge there is no end of them."""
-    for promise in (
+    for guarantee in (
         PublishedSlopeOne(epsilon=1, minimum_overlap=1, rating_range=5)._claimed(),
         PublishedCosine(epsilon=1, least_ratings=2)._claimed(),
     ):
-        assert promise.standing is Standing.REFUTED
-        assert promise.basis.startswith("every output")
+        assert guarantee.standing is Standing.REFUTED
+        assert guarantee.basis.startswith("every output")

@@ -134,6 +134,6 @@ def test_printed_indices_repeat_themselves_and_leave_the_windows() -> None:
 
 
 def test_the_guarantee_is_refuted() -> None:
-    promise = BirthDeathChain().guarantee()
-    assert promise.standing is Standing.REFUTED
-    assert "test_subsets.py" in promise.basis
+    guarantee = BirthDeathChain().guarantee()
+    assert guarantee.standing is Standing.REFUTED
+    assert "test_subsets.py" in guarantee.basis

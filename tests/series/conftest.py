@@ -31,6 +31,6 @@ def nights() -> list[Interactions]:
 @pytest.fixture
 def ledger(tmp_path: Path, nights: list[Interactions]) -> Ledger:
     """A ledger with an account for the people of the shop."""
-    book = Ledger(tmp_path / "budget.db")
-    book.open(nights[0], epsilon=10**7, delta="1e-5", name="customers")
-    return book
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.open(nights[0], epsilon=10**7, delta="1e-5", name="customers")
+    return ledger

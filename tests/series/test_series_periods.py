@@ -32,9 +32,9 @@ def night(day: int, *strays: tuple[str, str, int]) -> Interactions:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    book = Ledger(tmp_path / "shop.db", clock=lambda: datetime(2026, 1, 5, tzinfo=UTC))
-    book.open(population="customers", epsilon=4, delta="1e-6", per="year", time_zone="UTC", lifetime=20)
-    return book
+    ledger = Ledger(tmp_path / "shop.db", clock=lambda: datetime(2026, 1, 5, tzinfo=UTC))
+    ledger.open(population="customers", epsilon=4, delta="1e-6", per="year", time_zone="UTC", lifetime=20)
+    return ledger
 
 
 def counted(window: str | None = "2026", **settings: Any) -> Series:
@@ -91,12 +91,13 @@ def test_the_window_of_the_first_night_decides_nothing(ledger: Ledger) -> None:
 def test_what_is_charged_does_not_depend_on_records(tmp_path: Path, stray: int) -> None:
     entries = []
     for place, strays in enumerate([(), (("p", "i0", stray),)]):
-        book = Ledger(tmp_path / f"{place}.db", clock=lambda: datetime(2026, 1, 5, tzinfo=UTC), who="somebody")
-        book.open(population="customers", epsilon=4, delta="1e-6", per="month")
+        ledger = Ledger(tmp_path / f"{place}.db", clock=lambda: datetime(2026, 1, 5, tzinfo=UTC), who="somebody")
+        ledger.open(population="customers", epsilon=4, delta="1e-6", per="month")
         series = counted("2026-01..2026-02")
         for day in range(2):
-            series.advance(night(day, *strays), ledger=book)
-        entries.append([(one.loss, one.whole, one.periods, one.guarantee) for one in book.statement("customers").every])
+            series.advance(night(day, *strays), ledger=ledger)
+        every = ledger.statement("customers").every
+        entries.append([(one.loss, one.whole, one.periods, one.guarantee) for one in every])
     assert entries[0] == entries[1]
     assert [str(one) for one in entries[0][0][2]] == ["2026-01", "2026-02"]
 

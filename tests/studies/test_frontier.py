@@ -1,4 +1,4 @@
-"""The study of the frontier: what it measures on a small world, and what its tables and sentences say about it."""
+"""The study of the frontier: what it measures on a small dataset, and what its tables and sentences say about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`study pncf` on small worlds whose answers are known."""
+"""`study pncf` on small datasets whose answers are known."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_rating_that_nobody_can_speak_about_is_left_out() -> None:
 
 
 def test_with_a_huge_epsilon_the_published_choices_are_the_nearest_neighbors() -> None:
-    """In a dense world no two similarities are the same, so that nothing but the choice can differ."""
+    """In a dense dataset no two similarities are the same, so that nothing but the choice can differ."""
     dense = synthetic.films(users=150, items=60, records=6_000, seed=7).with_catalog("observed")
     settings = PNCFStudy().settings(quick=True).with_(epsilon=str(10**9), budgets=("1",), seeds=(0,))
     measured = measure_grid(dense, LISTED, settings, Steps())

@@ -33,11 +33,11 @@ def films() -> Interactions:
 @pytest.fixture(scope="module")
 def report() -> StudyReport:
     steps: list[float] = []
-    world = synthetic.films(users=150, items=60, records=3_000, seed=7)
+    dataset = synthetic.films(users=150, items=60, records=3_000, seed=7)
     stream = np.random.default_rng(20240607)
     with pytest.MonkeyPatch.context() as patch:  # the fixture for fixed bits is of one test, and this is of all
         patch.setattr(entropy, "random_bytes", lambda n: np.frombuffer(stream.bytes(n), dtype=np.uint8))
-        found = PPNSStudy().run(world, seed=1, quick=True, progress=lambda share, what: steps.append(share))
+        found = PPNSStudy().run(dataset, seed=1, quick=True, progress=lambda share, what: steps.append(share))
     assert steps == sorted(steps)
     assert steps[-1] == 1.0
     return found

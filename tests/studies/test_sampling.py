@@ -1,4 +1,4 @@
-"""The study of counts from samples: what it measures, on a small world, and what its sentences say about it."""
+"""The study of counts from samples: what it measures, on a small dataset, and what its sentences say about it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def told() -> list[float]:
 
 @pytest.fixture(scope="module")
 def report(told: list[float]) -> StudyReport:
-    world = dc.synthetic.films(users=300, items=60, records=6000, seed=5)
-    return study("sampling", world, quick=True, progress=lambda share, what: told.append(share))
+    dataset = dc.synthetic.films(users=300, items=60, records=6000, seed=5)
+    return study("sampling", dataset, quick=True, progress=lambda share, what: told.append(share))
 
 
 @pytest.fixture(scope="module")
@@ -300,8 +300,8 @@ class SomeRefused(SamplingStudy):
 
 def test_a_method_that_cannot_run_is_a_row_that_says_why() -> None:
     told: list[float] = []
-    world = dc.synthetic.films(users=40, items=25, records=500, seed=5)
-    report = SomeRefused().run(world, quick=True, progress=lambda share, what: told.append(share))
+    dataset = dc.synthetic.films(users=40, items=25, records=500, seed=5)
+    report = SomeRefused().run(dataset, quick=True, progress=lambda share, what: told.append(share))
     for part in ("Item counts", "Edge counts", "One release"):
         table = next(table for heading, table in report.tables.items() if heading.startswith(part))
         refused = table.filter(pl.col("did not run") != "")

@@ -41,8 +41,8 @@ def model(films: Interactions) -> dc.PrivateRatings:
 
 
 @pytest.fixture
-def book(tmp_path: Path, films: Interactions) -> Ledger:
-    ledger = Ledger(tmp_path / "book.db")
+def ledger(tmp_path: Path, films: Interactions) -> Ledger:
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(films, epsilon=20, delta="1e-6", unit="user")
     return ledger
 
@@ -51,8 +51,8 @@ def seen_by(films: Interactions, user: str) -> set[str]:
     return set(films.items.take(films.csr[films.users.encode([user])].indices).to_list())
 
 
-def spent(book: Ledger, films: Interactions) -> Fraction:
-    return 20 - book.statement(films).left.epsilon
+def spent(ledger: Ledger, films: Interactions) -> Fraction:
+    return 20 - ledger.statement(films).left.epsilon
 
 
 # What is shown
@@ -156,57 +156,57 @@ def test_two_threads_see_one_list(model) -> None:
     assert all(one.equals(found[0]) for one in found)
 
 
-# The book
+# The ledger
 
 
-def test_a_proved_model_pays_once_for_all_lists(model, films: Interactions, book: Ledger) -> None:
-    lists = ScreenLists(model, k=5, epsilon=2, ledger=book)
+def test_a_proved_model_pays_once_for_all_lists(model, films: Interactions, ledger: Ledger) -> None:
+    lists = ScreenLists(model, k=5, epsilon=2, ledger=ledger)
     assert lists.charged_once
     lists.show("u17")
     lists.show_all(["u17", "u3", "u4"])
-    assert spent(book, films) == 2
-    ScreenLists(model, k=5, epsilon=2, ledger=book).show("u17")
-    assert spent(book, films) == 4
+    assert spent(ledger, films) == 2
+    ScreenLists(model, k=5, epsilon=2, ledger=ledger).show("u17")
+    assert spent(ledger, films) == 4
 
 
-def test_a_model_without_promise_pays_for_each_list(films: Interactions, book: Ledger) -> None:
-    lists = ScreenLists(KNN(k=10).fit(films), k=5, epsilon=2, ledger=book)
+def test_a_model_without_guarantee_pays_for_each_list(films: Interactions, ledger: Ledger) -> None:
+    lists = ScreenLists(KNN(k=10).fit(films), k=5, epsilon=2, ledger=ledger)
     assert not lists.charged_once
     lists.show("u17")
     lists.show_all(["u17", "u3", "u4"])
-    assert spent(book, films) == 6
+    assert spent(ledger, films) == 6
     with pytest.raises(BudgetError):
         lists.show_all([f"u{i}" for i in range(10, 20)])
-    assert spent(book, films) == 6
+    assert spent(ledger, films) == 6
     lists.show("u3")
 
 
-def test_what_is_wrong_is_found_before_the_charge(model, films: Interactions, book: Ledger) -> None:
+def test_what_is_wrong_is_found_before_the_charge(model, films: Interactions, ledger: Ledger) -> None:
     with pytest.raises(DataError, match="nobody"):
-        recommend_privately(model, "nobody", 5, 1, ledger=book)
+        recommend_privately(model, "nobody", 5, 1, ledger=ledger)
     for wrong in (
         {"k": 0}, {"k": 41}, {"epsilon": 0}, {"protects": "all"}, {"sampler": "laplace"}, {"order": "score"},
         {"order": "drawn"}, {"score_range": (5, 1)}, {"items": ["no film"]},
     ):  # fmt: skip
         with pytest.raises((UsageError, DataError)):
-            recommend_privately(model, "u17", **{"k": 5, "epsilon": 1, "ledger": book, **wrong})
-    assert spent(book, films) == 0
+            recommend_privately(model, "u17", **{"k": 5, "epsilon": 1, "ledger": ledger, **wrong})
+    assert spent(ledger, films) == 0
 
 
-def test_the_charge_comes_before_the_draw(model, films: Interactions, book: Ledger, monkeypatch) -> None:
+def test_the_charge_comes_before_the_draw(model, films: Interactions, ledger: Ledger, monkeypatch) -> None:
     def fail(*given):
         raise RuntimeError("power cut")
 
     monkeypatch.setattr(RowSampler, "choose", fail)
     with pytest.raises(RuntimeError):
-        recommend_privately(model, "u17", 5, 3, ledger=book)
-    assert spent(book, films) == 3
+        recommend_privately(model, "u17", 5, 3, ledger=ledger)
+    assert spent(ledger, films) == 3
 
 
 # What is said
 
 
-def test_both_promises(model) -> None:
+def test_both_guarantees(model) -> None:
     shown = recommend_privately(model, "u17", 5, 2)
     assert shown.onlookers.loss == Pure(Fraction(2))
     assert shown.onlookers.unit.code == "user/add-remove"
@@ -227,8 +227,8 @@ def test_an_entry_is_less_than_a_row(model) -> None:
     assert entry.together() is None
 
 
-def test_a_promise_about_a_score_is_believed_nowhere_else(films: Interactions, tmp_path: Path) -> None:
-    """A model that promises the value of a record: its promise and one about a score do not add up."""
+def test_a_guarantee_about_a_score_is_believed_nowhere_else(films: Interactions, tmp_path: Path) -> None:
+    """A model that guarantees the value of a record: its guarantee and one about a score do not add up."""
     model = PrivateSlopeOne(epsilon=1, unit="value").fit(films)
     entry = recommend_privately(model, "u17", 5, 1, protects="entry")
     assert entry.model is not None
@@ -251,14 +251,14 @@ def test_a_promise_about_a_score_is_believed_nowhere_else(films: Interactions, t
         Ledger(tmp_path / "scores.db").open(films, epsilon=1, unit="score/value")
 
 
-def test_both_promises_only_where_both_are_proved(model) -> None:
+def test_both_guarantees_only_where_both_are_proved(model) -> None:
     shown = recommend_privately(model, "u17", 5, 2)
     claimed = replace(shown, model=replace(model.guarantee, standing=Standing.AS_PUBLISHED))
     assert shown.together() is not None
     assert claimed.together() is None
 
 
-def test_a_model_without_promise_is_named(films: Interactions) -> None:
+def test_a_model_without_guarantee_is_named(films: Interactions) -> None:
     shown = recommend_privately(KNN(k=10).fit(films), "u17", 5, 2)
     assert shown.model is None
     assert shown.together() is None

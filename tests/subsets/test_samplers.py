@@ -1,4 +1,4 @@
-"""KSubset and its siblings: ranges, grids, promises, and laws of what is drawn."""
+"""KSubset and its siblings: ranges, grids, guarantees, and laws of what is drawn."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_rounds_of_permute_and_flip_follow_their_law(fixed_bits) -> None:
     assert chisquare([then[2, 1], then[2, 0]], [share * total, (1 - share) * total]).pvalue > 1e-4
 
 
-def test_promises() -> None:
+def test_guarantees() -> None:
     row = KSubset(k=10, low=1, high=5, epsilon="1/2")
     assert row.guarantee(1000).loss == Pure(Fraction(1, 2))
     assert row.guarantee(1000).unit.code == "user/replace"

@@ -82,7 +82,7 @@ def test_weights_settle():
     assert list(scores(FolkRank(iterations=2).fit(data), [("ann", "hits")])[0].values()) != pytest.approx(settled)
 
 
-def test_a_random_world_in_batches(monkeypatch):
+def test_a_random_dataset_in_batches(monkeypatch):
     from discreet.tagging.recommenders import base, folk_rank
 
     generator = np.random.default_rng(3)

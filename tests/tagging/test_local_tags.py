@@ -18,13 +18,15 @@ from discreet.privacy.units import Unit
 from discreet.tagging import PTRJ, OwnTags
 from discreet.tagging.recommenders.local_tags import LocalTags
 
-PROMISE = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "sums about tags", not_covered=("lists",))
+GUARANTEE = Guarantee(
+    Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "sums about tags", not_covered=("lists",)
+)
 
 
 def released(**parts) -> Release:
     tags = pl.DataFrame({"tag": ["jazz", "pop", "punk", "rock"], "count": [1.0, 5.0, -3.0, 4.0]})
     parameters = {"gram_noise_sd": 0.1} if "gram" in parts else {}
-    return Release("tag-statistics", PROMISE, "ptr-j", parameters, {"tags": tags, **parts})
+    return Release("tag-statistics", GUARANTEE, "ptr-j", parameters, {"tags": tags, **parts})
 
 
 LINKS = pl.DataFrame(
@@ -92,19 +94,19 @@ def test_nothing_of_the_asker_is_kept() -> None:
     assert scores(model, ("ann", "blue")) == before
 
 
-def test_the_promise_is_against_all_others_together() -> None:
-    promise = LocalTags(released()).guarantee
-    assert promise is not None
-    assert promise.joint
-    assert promise.loss == PROMISE.loss
-    assert "what a person sees in their own recommendations" in promise.not_covered
-    assert not PROMISE.joint
+def test_the_guarantee_is_against_all_others_together() -> None:
+    guarantee = LocalTags(released()).guarantee
+    assert guarantee is not None
+    assert guarantee.joint
+    assert guarantee.loss == GUARANTEE.loss
+    assert "what a person sees in their own recommendations" in guarantee.not_covered
+    assert not GUARANTEE.joint
 
 
 def test_it_reads_releases_only() -> None:
     with pytest.raises(UsageError, match="release"):
         LocalTags(released()).fit(TagAssignments([("ann", "a", "b")]))
-    other = Release("item-counts", PROMISE, "lpa", {}, {"counts": pl.DataFrame()})
+    other = Release("item-counts", GUARANTEE, "lpa", {}, {"counts": pl.DataFrame()})
     with pytest.raises(ReleaseError):
         LocalTags(other)
     with pytest.raises(ReleaseError):
@@ -112,7 +114,7 @@ def test_it_reads_releases_only() -> None:
 
 
 def test_links_help_those_who_ask(fixed_bits) -> None:
-    """On a small world of the built-in kind the release beats one's own tags alone."""
+    """On a small dataset of the built-in kind the release beats one's own tags alone."""
     data = dc.synthetic.tags(users=500, resources=40, vocabulary=120, records=8_000, seed=3).cleaned()
     data = data.with_vocabulary("observed").with_resources("observed")
     first = np.flatnonzero(np.diff(data.posts.user, prepend=-1))

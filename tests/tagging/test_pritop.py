@@ -197,12 +197,12 @@ def test_the_estimate_tells_how_much_is_added() -> None:
 
 
 def opened(folder: Path, data: TagAssignments) -> dc.Ledger:
-    ledger = dc.Ledger(folder / "book.db")
+    ledger = dc.Ledger(folder / "ledger.db")
     ledger.open(data, epsilon=1, unit="record")
     return ledger
 
 
-def test_release_needs_the_word_and_is_booked_as_refuted(tmp_path) -> None:
+def test_release_needs_the_word_and_is_recorded_as_refuted(tmp_path) -> None:
     data, _ = taste()
     method = PriTop(epsilon=1, topics=2, iterations=5)
     with pytest.raises(PrivacyError, match="refuted"):

@@ -1,4 +1,4 @@
-"""Topics from noisy statistics: found where there is signal, nothing where there is none; promises and charges."""
+"""Topics from noisy statistics: found where there is signal, nothing where there is none; guarantees and charges."""
 
 from __future__ import annotations
 
@@ -88,16 +88,16 @@ def test_a_release_finds_the_topics(method, data: TagAssignments, fixed_bits) ->
 
 
 @pytest.mark.parametrize(("method", "theorem"), [("gram", 6), ("expected", 7), ("gibbs", 7)])
-def test_the_promise(method, theorem: int, data: TagAssignments, tmp_path: Path, fixed_bits) -> None:
+def test_the_guarantee(method, theorem: int, data: TagAssignments, tmp_path: Path, fixed_bits) -> None:
     settings = PrivateTopics(epsilon=1, delta="1e-6", method=method, topics=2, iterations=3)
-    promise = settings.plan(data).guarantee
-    assert promise.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
-    assert promise.unit == Unit("user")
-    assert f"Theorem {theorem}" in promise.basis
+    guarantee = settings.plan(data).guarantee
+    assert guarantee.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
+    assert guarantee.unit == Unit("user")
+    assert f"Theorem {theorem}" in guarantee.basis
     if method != "gram":
         expected = 3**0.5 / float(mu_for(1, "1e-6"))
         assert settings.estimate(data)["table_noise_sd"] == pytest.approx(expected, rel=1e-4)
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=3, delta="1e-5")
     release = settings.release(data, ledger=ledger)
     assert release.id in str(ledger.statement(data).to_json())

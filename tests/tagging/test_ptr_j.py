@@ -19,7 +19,7 @@ from discreet.tagging import PTRJ
 from discreet.tagging.sums import best
 
 
-def world(n: int = 400) -> TagAssignments:
+def dataset(n: int = 400) -> TagAssignments:
     """Everybody tags the first pages alike, and one page of their own."""
     rows = []
     for user in range(n):
@@ -31,7 +31,7 @@ def world(n: int = 400) -> TagAssignments:
 
 
 def test_popular_tags_and_the_links_of_popular_resources_come_out(fixed_bits) -> None:
-    release = PTRJ(epsilon=4, delta="1e-6", resources=2).release(world())
+    release = PTRJ(epsilon=4, delta="1e-6", resources=2).release(dataset())
     counts = dict(release.table("tags").sort("count", descending=True).rows())
     assert set(list(counts)[:4]) == {"daily", "politics", "toread", "food"}
     assert counts["daily"] > counts["food"]
@@ -43,7 +43,7 @@ def test_popular_tags_and_the_links_of_popular_resources_come_out(fixed_bits) ->
 
 def test_sums_without_noise_are_the_weights_of_users(fixed_bits) -> None:
     """With a huge budget the counts are those of users at length 1, half of it on tags."""
-    release = PTRJ(epsilon=10**6, delta="1e-6", resources=2).release(world(100))
+    release = PTRJ(epsilon=10**6, delta="1e-6", resources=2).release(dataset(100))
     counts = dict(release.table("tags").rows())
     # Half of the users use three tags and the other half four.
     assert counts["daily"] == pytest.approx(50 * np.sqrt(1 / 2 / 3) + 50 * np.sqrt(1 / 2 / 4), abs=0.5)
@@ -53,7 +53,7 @@ def test_sums_without_noise_are_the_weights_of_users(fixed_bits) -> None:
 
 
 def test_single_assignments_are_counted_in_full() -> None:
-    release = PTRJ(epsilon=10**4, delta=0, unit="assignment").release(world(100))
+    release = PTRJ(epsilon=10**4, delta=0, unit="assignment").release(dataset(100))
     assert dict(release.table("tags").rows())["daily"] == 100
     links = {(resource, tag): count for resource, tag, count in release.table("links").rows()}
     assert links["news", "daily"] == 100
@@ -62,7 +62,7 @@ def test_single_assignments_are_counted_in_full() -> None:
 
 
 def test_tags_that_go_together_are_an_option(fixed_bits) -> None:
-    release = PTRJ(epsilon=4, delta="1e-6", gram_share="1/2", head=4, resources=0).release(world())
+    release = PTRJ(epsilon=4, delta="1e-6", gram_share="1/2", head=4, resources=0).release(dataset())
     assert sorted(release.parts) == ["gram", "head", "tags"]
     assert release.array("gram").shape == (4, 4)
     assert release.table("head")["tag"].to_list() == ["daily", "food", "politics", "toread"]
@@ -78,19 +78,19 @@ def test_tags_that_go_together_are_an_option(fixed_bits) -> None:
         ({"delta": "1e-6", "unit": "assignment"}, Unit("record"), Pure),
     ],
 )
-def test_the_promise(settings, unit: Unit, kind: type) -> None:
-    data = world(5)
-    promise = PTRJ(epsilon="1/2", **settings).plan(data).guarantee
-    assert promise.unit == unit
-    assert isinstance(promise.loss, kind)
-    assert promise.loss.epsilon_at(Fraction(1, 10**6)) <= Fraction(1, 2)
-    assert promise.loss.epsilon_at(Fraction(1, 10**6)) > Fraction(499, 1000)
+def test_the_guarantee(settings, unit: Unit, kind: type) -> None:
+    data = dataset(5)
+    guarantee = PTRJ(epsilon="1/2", **settings).plan(data).guarantee
+    assert guarantee.unit == unit
+    assert isinstance(guarantee.loss, kind)
+    assert guarantee.loss.epsilon_at(Fraction(1, 10**6)) <= Fraction(1, 2)
+    assert guarantee.loss.epsilon_at(Fraction(1, 10**6)) > Fraction(499, 1000)
     if unit == Unit("record"):
-        assert "not your tags as a whole" in promise.describe()
+        assert "not your tags as a whole" in guarantee.describe()
 
 
-def test_promise_and_estimate_read_no_triple() -> None:
-    few, many = world(3), world(60)
+def test_guarantee_and_estimate_read_no_triple() -> None:
+    few, many = dataset(3), dataset(60)
     method = PTRJ(epsilon=1, delta="1e-6", gram_share="1/10")
     assert method.plan(few).guarantee == method.plan(many).guarantee
     assert method.estimate(few) == method.estimate(many)
@@ -98,16 +98,16 @@ def test_promise_and_estimate_read_no_triple() -> None:
 
 
 def test_a_release_can_be_saved(tmp_path) -> None:
-    release = PTRJ(epsilon=1, delta="1e-6", gram_share="1/10").release(world(40))
+    release = PTRJ(epsilon=1, delta="1e-6", gram_share="1/10").release(dataset(40))
     back = dc.Release.load(release.save(tmp_path / "release"))
     assert back.table("links").equals(release.table("links"))
     assert back.guarantee == release.guarantee
-    assert world(40).fingerprint not in (tmp_path / "release" / "manifest.json").read_text()
+    assert dataset(40).fingerprint not in (tmp_path / "release" / "manifest.json").read_text()
 
 
 def test_the_ledger_is_charged_before_and_refuses(tmp_path) -> None:
-    data = world(20)
-    ledger = dc.Ledger(tmp_path / "book.db")
+    data = dataset(20)
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, delta="1e-6", unit="user")
     release = PTRJ(epsilon="3/4", delta="1e-6").release(data, ledger=ledger)
     assert release.id in str(ledger.statement(data).to_json())
@@ -162,7 +162,7 @@ def test_ties_of_released_values_go_by_code() -> None:
 def test_one_triple_is_no_unit_where_whole_users_were_looked_at(tmp_path) -> None:
     """Somebody with five triples stays, with four goes: one triple more moves five counts."""
     data = dc.synthetic.tags(users=30, resources=15, seed=7).with_vocabulary("observed").with_resources("observed")
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, unit="record")
     active = data.filter(np.diff(data.user_starts)[data.user] >= 5, independent=True)
     with pytest.raises(PrivacyError, match="all records of a user"):
@@ -174,7 +174,7 @@ def test_one_triple_is_no_unit_where_whole_users_were_looked_at(tmp_path) -> Non
 
 def test_a_cut_that_left_nothing_out_is_a_cut(tmp_path) -> None:
     data = dc.synthetic.tags(users=30, resources=15, seed=7).with_vocabulary("observed").with_resources("observed")
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, unit="record")
     everybody = data.filter(np.ones(len(data), dtype=bool), independent=True)
     with pytest.raises(PrivacyError, match="all records of a user"):

@@ -55,18 +55,18 @@ def test_the_number_of_people_is_public_or_noisy(fixed_bits) -> None:
     assert 560 < noisy < 640
 
 
-def test_the_promise() -> None:
+def test_the_guarantee() -> None:
     data = two_tastes(4)
-    promise = PTRS(epsilon=1, delta="1e-6").plan(data).guarantee
-    assert promise.unit == Unit("user")
-    assert isinstance(promise.loss, GaussianLoss)
+    guarantee = PTRS(epsilon=1, delta="1e-6").plan(data).guarantee
+    assert guarantee.unit == Unit("user")
+    assert isinstance(guarantee.loss, GaussianLoss)
     assert isinstance(PTRS(epsilon=1, delta=0).plan(data).guarantee.loss, Pure)
-    assert not promise.joint
-    assert promise == PTRS(epsilon=1, delta="1e-6").plan(two_tastes(40)).guarantee
+    assert not guarantee.joint
+    assert guarantee == PTRS(epsilon=1, delta="1e-6").plan(two_tastes(40)).guarantee
     assert sum(SHARES.values()) == 1
 
 
-def test_nothing_is_left_of_a_tiny_world_and_it_still_ends(fixed_bits) -> None:
+def test_nothing_is_left_of_a_tiny_dataset_and_it_still_ends(fixed_bits) -> None:
     """Where noise is all there is, triples are drawn from whatever the sums say, and none is a real person's."""
     for delta in (0, "1e-6"):
         release = PTRS(epsilon="1/10", delta=delta, users=9).release(two_tastes(2))

@@ -1,4 +1,4 @@
-"""PTR-T: which tags are protected, what is given to posts, what a promise says."""
+"""PTR-T: which tags are protected, what is given to posts, what a guarantee says."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_resource_with_few_posts_gets_no_tags(bands: TagAssignments, fixed_bit
     assert "muse" not in table["resource_id"].to_list()
 
 
-def test_the_promise(bands: TagAssignments) -> None:
+def test_the_guarantee(bands: TagAssignments) -> None:
     plain = PTRT(epsilon=1, delta="1e-6").plan(bands).guarantee
     assert plain.unit == Unit("record", "value")
     assert plain.loss == GaussianLoss(mu_for(1, "1e-6") ** 2)
@@ -82,7 +82,7 @@ def test_plans_are_the_same_for_other_tags(bands: TagAssignments) -> None:
 
 
 def test_the_ledger_is_charged_once_and_not_for_mistakes(bands: TagAssignments, tmp_path: Path) -> None:
-    ledger = dc.Ledger(tmp_path / "book.db")
+    ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.open(bands, epsilon=3, delta="1e-5", unit="record/value")
     with pytest.raises(UsageError):
         PTRT(epsilon=1, delta="1e-6", popularity_share=1).release(bands, ledger=ledger)

@@ -24,13 +24,13 @@ def observed(triples: list) -> TagAssignments:
 
 
 def refused(tmp_path, method: TagMethod, data: TagAssignments, what: str) -> None:
-    book = dc.Ledger(tmp_path / "b.db")
-    book.open(data, epsilon=20, delta="1e-3", unit=str(method.plan(observed(TEXT)).unit.code))
+    ledger = dc.Ledger(tmp_path / "b.db")
+    ledger.open(data, epsilon=20, delta="1e-3", unit=str(method.plan(observed(TEXT)).unit.code))
     with pytest.raises(UsageError, match=f"the {what} ids here"):
-        method.release(data, ledger=book)
+        method.release(data, ledger=ledger)
     with pytest.raises(UsageError, match=f"the {what} ids here"):
         method.estimate(data)
-    assert float(book.statement("odd").spent.epsilon) == 0
+    assert float(ledger.statement("odd").spent.epsilon) == 0
 
 
 @pytest.mark.parametrize("method", NAMED, ids=lambda method: method.name)

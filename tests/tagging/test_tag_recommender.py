@@ -23,7 +23,7 @@ TRIPLES = [
     ("bob", "hits", "pop"),
     ("eve", "hits", "pop"),
 ]
-PROMISE = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "triples", not_covered=("lists",))
+GUARANTEE = Guarantee(Pure(Fraction(1)), Unit(), Standing.PROVED, "a theorem", "triples", not_covered=("lists",))
 MODELS = [FolkRank(), PopularTags(), ResourceTags(), OwnTags(), OwnTags(ties="popular"), CoOccurringTags()]
 names = [type(model).__name__ for model in MODELS]
 
@@ -124,14 +124,14 @@ def test_own_numbers_are_found_where_the_model_has_text():
     assert numbers.recommend([("7", "1")], own=own)["tag"].to_list() == [10]
 
 
-def test_a_release_lends_its_promise(data):
+def test_a_release_lends_its_guarantee(data):
     public = data.with_vocabulary("observed").with_resources("observed")
     sums = PTRJ(epsilon=1, delta="1e-6").release(public)
     assert isinstance(recommender(sums), LocalTags)
     triples = replace(sums, kind="tag-assignments", parts={"assignments": data.to_frame()}, id="")
     model = recommender(triples)
     assert isinstance(model, FolkRank)
-    # Its lists read the triples of the person who asks: the promise is one against all others.
+    # Its lists read the triples of the person who asks: the guarantee is one against all others.
     assert model.guarantee == replace(
         sums.guarantee,
         joint=True,
@@ -149,10 +149,10 @@ def test_other_releases_are_refused():
 
 
 def released(triples: pl.DataFrame) -> Release:
-    return Release("tag-assignments", PROMISE, "ptr-s", {}, {"assignments": triples})
+    return Release("tag-assignments", GUARANTEE, "ptr-s", {}, {"assignments": triples})
 
 
-def test_an_interrupted_fit_leaves_no_promise(data, monkeypatch):
+def test_an_interrupted_fit_leaves_no_guarantee(data, monkeypatch):
     model = FolkRank().fit_release(released(data.to_frame()))
     assert model.guarantee is not None
 

@@ -1,4 +1,4 @@
-"""What goes first, how much goes, and that nothing is promised."""
+"""What goes first, how much goes, and that nothing is guaranteed."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_in_a_cluster_rare_tags_go_first() -> None:
     assert "mug" in left.tags
 
 
-def test_nothing_is_promised_and_the_part_is_charged_to_the_whole(two_subjects: dc.TagAssignments) -> None:
+def test_nothing_is_guaranteed_and_the_part_is_charged_to_the_whole(two_subjects: dc.TagAssignments) -> None:
     assert TagSuppression.guarantee is None
     left = TagSuppression(clusters=2).suppress(two_subjects)
     assert left.lineage[0].lstrip("~") == two_subjects.fingerprint

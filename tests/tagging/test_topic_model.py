@@ -1,4 +1,4 @@
-"""Topics of planted worlds are found; a chain goes on where it stood; what is asked for is checked."""
+"""Topics of planted datasets are found; a chain goes on where it stood; what is asked for is checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUBJECTS = {
 
 
 @pytest.fixture(scope="module")
-def world() -> dc.TagAssignments:
+def dataset() -> dc.TagAssignments:
     """Thirty resources of three subjects, each with four of the five tags of its subject from six users."""
     triples = [
         (f"u{user}", f"{subject}-{page}", tags[(page + place) % 5])
@@ -31,29 +31,29 @@ def world() -> dc.TagAssignments:
 
 
 @pytest.fixture(scope="module")
-def model(world: dc.TagAssignments) -> TopicModel:
-    return TopicModel(topics=3, iterations=60, tolerance=None, seed=1).fit(world)
+def model(dataset: dc.TagAssignments) -> TopicModel:
+    return TopicModel(topics=3, iterations=60, tolerance=None, seed=1).fit(dataset)
 
 
-def test_planted_topics_are_found(world: dc.TagAssignments, model: TopicModel) -> None:
+def test_planted_topics_are_found(dataset: dc.TagAssignments, model: TopicModel) -> None:
     found = [set(model.words_of(topic, 5)["tag"]) for topic in range(3)]
     assert sorted(map(sorted, found)) == sorted(map(sorted, SUBJECTS.values()))
     for topic, tags in enumerate(found):
         subject = next(name for name, words in SUBJECTS.items() if set(words) == tags)
-        of_subject = [code for code, name in enumerate(world.resources.ids()) if name.startswith(subject)]
+        of_subject = [code for code, name in enumerate(dataset.resources.ids()) if name.startswith(subject)]
         assert model.resource_topics_[of_subject, topic].min() > 0.95
 
 
-def test_distributions_are_those_of_the_counts(world: dc.TagAssignments, model: TopicModel) -> None:
+def test_distributions_are_those_of_the_counts(dataset: dc.TagAssignments, model: TopicModel) -> None:
     for rows, shape in (
-        (model.topic_words_, (3, world.n_tags)),
-        (model.resource_topics_, (world.n_resources, 3)),
-        (model.tag_topics_, (world.n_tags, 3)),
+        (model.topic_words_, (3, dataset.n_tags)),
+        (model.resource_topics_, (dataset.n_resources, 3)),
+        (model.tag_topics_, (dataset.n_tags, 3)),
     ):
         assert rows.shape == shape
         np.testing.assert_allclose(rows.sum(axis=1), 1)
     # A tag counts once for each user who gave it.
-    np.testing.assert_array_equal(model.tag_counts_.sum(axis=1), np.bincount(world.tag))
+    np.testing.assert_array_equal(model.tag_counts_.sum(axis=1), np.bincount(dataset.tag))
     np.testing.assert_array_equal(model.resource_counts_.sum(axis=0), model.topic_counts_)
     np.testing.assert_allclose(
         model.topic_words_[1], (model.tag_counts_[:, 1] + 0.01) / (model.topic_counts_[1] + 0.15)
@@ -64,14 +64,14 @@ def test_distributions_are_those_of_the_counts(world: dc.TagAssignments, model: 
     np.testing.assert_allclose(model.tag_topics_, by_rule / by_rule.sum(axis=1, keepdims=True))
 
 
-def test_going_on_is_going_on(world: dc.TagAssignments) -> None:
+def test_going_on_is_going_on(dataset: dc.TagAssignments) -> None:
     def made(iterations: int) -> TopicModel:
         return TopicModel(topics=5, iterations=iterations, tolerance=None, trace_every=4, shards=2, seed=4)
 
-    whole = made(24).fit(world)
-    in_parts = made(9).fit(world).more(15)
-    saved = {name: array.copy() for name, array in made(13).fit(world).state().items()}
-    resumed = made(1).resume(world, saved).more(11)
+    whole = made(24).fit(dataset)
+    in_parts = made(9).fit(dataset).more(15)
+    saved = {name: array.copy() for name, array in made(13).fit(dataset).state().items()}
+    resumed = made(1).resume(dataset, saved).more(11)
     for other in (in_parts, resumed):
         np.testing.assert_array_equal(other.assignments_, whole.assignments_)
         np.testing.assert_array_equal(other.topic_words_, whole.topic_words_)
@@ -79,46 +79,46 @@ def test_going_on_is_going_on(world: dc.TagAssignments) -> None:
         assert other.sweeps_ == 24
 
 
-def test_a_state_survives_a_file(world: dc.TagAssignments, model: TopicModel, tmp_path) -> None:
+def test_a_state_survives_a_file(dataset: dc.TagAssignments, model: TopicModel, tmp_path) -> None:
     np.savez(tmp_path / "state.npz", **model.state())  # pyright: ignore[reportArgumentType]
     with np.load(tmp_path / "state.npz", allow_pickle=False) as stored:
-        back = TopicModel(topics=3, seed=1).resume(world, dict(stored))
+        back = TopicModel(topics=3, seed=1).resume(dataset, dict(stored))
     np.testing.assert_array_equal(back.topic_words_, model.topic_words_)
 
 
-def test_a_state_of_something_else_is_refused(world: dc.TagAssignments, model: TopicModel) -> None:
+def test_a_state_of_something_else_is_refused(dataset: dc.TagAssignments, model: TopicModel) -> None:
     state = model.state()
     with pytest.raises(DataError, match="not one of"):
-        TopicModel(topics=3, seed=1).resume(world.filter(world.user > 0), state)
+        TopicModel(topics=3, seed=1).resume(dataset.filter(dataset.user > 0), state)
     with pytest.raises(DataError, match="other topics"):
-        TopicModel(topics=2, seed=1).resume(world, state)
+        TopicModel(topics=2, seed=1).resume(dataset, state)
     with pytest.raises(DataError, match="lacks sweeps"):
-        TopicModel(topics=3, seed=1).resume(world, {k: v for k, v in state.items() if k != "sweeps"})
+        TopicModel(topics=3, seed=1).resume(dataset, {k: v for k, v in state.items() if k != "sweeps"})
     other = TopicModel(topics=3, seed=2)
     with pytest.raises(UsageError, match="seed=1"):
-        other.resume(world, state)
+        other.resume(dataset, state)
     with pytest.raises(UsageError, match="not fitted"):
         other.more(1)
 
 
-def test_learned_numbers_follow_the_chain(world: dc.TagAssignments) -> None:
-    one = TopicModel(topics=3, iterations=1, seed=1).fit(world)
+def test_learned_numbers_follow_the_chain(dataset: dc.TagAssignments) -> None:
+    one = TopicModel(topics=3, iterations=1, seed=1).fit(dataset)
     before = one.topic_words_.copy()
     assert not np.array_equal(one.more(3).topic_words_, before)
     np.testing.assert_array_equal(one.tag_counts_.sum(axis=0), one.topic_counts_)
 
 
-def test_seeds_and_threads(world: dc.TagAssignments) -> None:
+def test_seeds_and_threads(dataset: dc.TagAssignments) -> None:
     def topics(seed: int, threads: int) -> np.ndarray:
         one = TopicModel(topics=3, iterations=3, shards=2, seed=seed)
-        return one.fit(world, threads=threads).assignments_
+        return one.fit(dataset, threads=threads).assignments_
 
     np.testing.assert_array_equal(topics(1, 1), topics(1, 2))
     assert not np.array_equal(topics(1, 1), topics(2, 1))
 
 
-def test_it_stops_when_the_trace_is_at_rest(world: dc.TagAssignments) -> None:
-    one = TopicModel(topics=3, iterations=4_000, tolerance=0.01, window=3, trace_every=5, seed=1).fit(world)
+def test_it_stops_when_the_trace_is_at_rest(dataset: dc.TagAssignments) -> None:
+    one = TopicModel(topics=3, iterations=4_000, tolerance=0.01, window=3, trace_every=5, seed=1).fit(dataset)
     assert one.converged_
     assert one.sweeps_ < 4_000
     assert one.log_likelihood_.size == one.sweeps_ // 5
@@ -130,9 +130,9 @@ def test_it_stops_when_the_trace_is_at_rest(world: dc.TagAssignments) -> None:
         assert abs(now - before) > 0.01 * abs(before)
 
 
-def test_progress_is_told(world: dc.TagAssignments) -> None:
+def test_progress_is_told(dataset: dc.TagAssignments) -> None:
     told: list[tuple[float, str]] = []
-    TopicModel(topics=3, iterations=4).fit(world, progress=lambda share, what: told.append((share, what)))
+    TopicModel(topics=3, iterations=4).fit(dataset, progress=lambda share, what: told.append((share, what)))
     assert told == [(0.25, "sweep 1"), (0.5, "sweep 2"), (0.75, "sweep 3"), (1.0, "sweep 4")]
 
 
@@ -147,8 +147,8 @@ def test_perplexity_by_hand() -> None:
     assert perplexity(resource_topics, topic_tags, resource, tag) == pytest.approx(expected)
 
 
-def test_held_out_tags_are_foreseen(world: dc.TagAssignments) -> None:
-    data = world.with_vocabulary("observed")
+def test_held_out_tags_are_foreseen(dataset: dc.TagAssignments) -> None:
+    data = dataset.with_vocabulary("observed")
     last = data.user == data.n_users - 1
     model = TopicModel(topics=3, iterations=60, seed=1).fit(data.filter(~last))
     # Five tags a subject, of which the resource shows four: three subjects that were not told apart would leave 15.
@@ -171,9 +171,9 @@ def test_coherence_by_hand() -> None:
     assert coherence(np.array([[0.5, 0.0, 0.1, 0.4]]), resource, tag, n=2) == pytest.approx([-1.0])
 
 
-def test_topics_are_more_coherent_than_no_topics(model: TopicModel, world: dc.TagAssignments) -> None:
-    mixed = np.ones((1, world.n_tags)) / world.n_tags
-    assert model.coherence(5) > 0.5 > coherence(mixed, world.resource, world.tag, n=15).mean()
+def test_topics_are_more_coherent_than_no_topics(model: TopicModel, dataset: dc.TagAssignments) -> None:
+    mixed = np.ones((1, dataset.n_tags)) / dataset.n_tags
+    assert model.coherence(5) > 0.5 > coherence(mixed, dataset.resource, dataset.tag, n=15).mean()
 
 
 # What is asked for
@@ -191,15 +191,15 @@ def test_topics_are_more_coherent_than_no_topics(model: TopicModel, world: dc.Ta
         ({"seed": -1}, "seed must be .* got -1"),
     ],
 )
-def test_settings_are_checked(world: dc.TagAssignments, wrong: dict[str, object], says: str) -> None:
+def test_settings_are_checked(dataset: dc.TagAssignments, wrong: dict[str, object], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        TopicModel(**wrong).fit(world)  # type: ignore[arg-type]
+        TopicModel(**wrong).fit(dataset)  # type: ignore[arg-type]
 
 
-def test_nothing_is_asked_of_a_model_that_learned_nothing(world: dc.TagAssignments) -> None:
+def test_nothing_is_asked_of_a_model_that_learned_nothing(dataset: dc.TagAssignments) -> None:
     for ask in (
         lambda m: m.topic_words_,
-        lambda m: m.perplexity(world),
+        lambda m: m.perplexity(dataset),
         lambda m: m.coherence(),
         lambda m: m.words_of(0),
         lambda m: m.state(),
@@ -207,7 +207,7 @@ def test_nothing_is_asked_of_a_model_that_learned_nothing(world: dc.TagAssignmen
         with pytest.raises(UsageError, match="not fitted"):
             ask(TopicModel())
     with pytest.raises(DataError, match="no triples"):
-        TopicModel().fit(world.filter(np.zeros(len(world), dtype=bool)))
+        TopicModel().fit(dataset.filter(np.zeros(len(dataset), dtype=bool)))
 
 
 def test_topics_that_do_not_exist(model: TopicModel) -> None:
@@ -216,11 +216,11 @@ def test_topics_that_do_not_exist(model: TopicModel) -> None:
             model.words_of(topic)  # type: ignore[arg-type]
 
 
-def test_unknown_attributes_are_not_taken_for_unfitted_ones(world: dc.TagAssignments) -> None:
+def test_unknown_attributes_are_not_taken_for_unfitted_ones(dataset: dc.TagAssignments) -> None:
     model = TopicModel(topics=3, iterations=2)
     with pytest.raises(UsageError, match="not fitted"):
         _ = model.topic_words_
-    for one in (model, model.fit(world)):
+    for one in (model, model.fit(dataset)):
         assert not hasattr(one, "no_such_thing_")
         with pytest.raises(AttributeError, match="no_such_thing_"):
             _ = one.no_such_thing_

@@ -1,4 +1,4 @@
-"""Lists found privately: thresholds by the formula, exact laws over tiny worlds, what is and is not found."""
+"""Lists found privately: thresholds by the formula, exact laws over tiny datasets, what is and is not found."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def count_law(users: int, selection: GaussianSelection, cap: int, *, lower: int)
     return law
 
 
-def world_law(histories, selection: GaussianSelection, cap: int, *, lower: int = 0) -> dict[tuple, float]:
+def dataset_law(histories, selection: GaussianSelection, cap: int, *, lower: int = 0) -> dict[tuple, float]:
     """Exact law of the release over items a and b, averaged over the random choice of each user's items."""
     choices = [[frozenset(c) for c in itertools.combinations(sorted(set(h)), min(cap, len(set(h))))] for h in histories]
     law: dict[tuple, float] = {}
@@ -84,14 +84,14 @@ def world_law(histories, selection: GaussianSelection, cap: int, *, lower: int =
 
 
 @pytest.mark.parametrize("cap", [1, 2])
-def test_every_tiny_world_keeps_epsilon_and_delta(cap: int) -> None:
+def test_every_tiny_dataset_keeps_epsilon_and_delta(cap: int) -> None:
     selection = GaussianSelection.of(epsilon=1, delta="0.05")
     histories = tiny_histories("ab", most=2)
     worst = 0.0
     for n in range(2):
         for others in itertools.combinations_with_replacement(histories, n):
             for history in histories:
-                pair = world_law(others, selection, cap), world_law((*others, history), selection, cap)
+                pair = dataset_law(others, selection, cap), dataset_law((*others, history), selection, cap)
                 worst = max(worst, smallest_delta(*pair, 1.0))
     assert worst <= 0.05
     assert worst > 0.01
@@ -99,7 +99,7 @@ def test_every_tiny_world_keeps_epsilon_and_delta(cap: int) -> None:
 
 def test_a_lower_threshold_is_caught() -> None:
     selection = GaussianSelection.of(epsilon=1, delta="0.05")
-    pair = world_law((), selection, 1, lower=2), world_law((("a",),), selection, 1, lower=2)
+    pair = dataset_law((), selection, 1, lower=2), dataset_law((("a",),), selection, 1, lower=2)
     assert smallest_delta(*pair, 1.0) > 0.05
 
 
@@ -168,7 +168,7 @@ def name_law(histories: Mapping[Any, str], selection: PolicySelection, cap: int,
 
 
 @pytest.mark.parametrize(("lower", "holds"), [(0.0, True), (3.0, False)])
-def test_names_of_tiny_worlds_keep_epsilon_and_delta(lower: float, holds: bool) -> None:
+def test_names_of_tiny_datasets_keep_epsilon_and_delta(lower: float, holds: bool) -> None:
     selection = PolicySelection.of(epsilon=1, delta="0.05")
     histories = ["a", "b", "ab"]
     worst = 0.0
@@ -214,7 +214,7 @@ def test_the_type_of_tags_is_declared() -> None:
 
 def test_the_ledger_is_asked_first(tmp_path) -> None:
     data = tagged(50)
-    ledger = Ledger(tmp_path / "book.db")
+    ledger = Ledger(tmp_path / "ledger.db")
     ledger.open(data, epsilon=1, delta="1e-5", unit="user")
     release = discover_tags(data, epsilon="1/2", delta="1e-6", ledger=ledger)
     assert release.id in str(ledger.statement(data).to_json())

@@ -125,7 +125,7 @@ def test_games_on_the_given_records_are_played(films, fixed_bits) -> None:
     assert "one fit with 11 canaries" in report["one-run"].how
 
 
-def test_a_promise_about_records_is_audited_by_records(films) -> None:
+def test_a_guarantee_about_records_is_audited_by_records(films) -> None:
     model = PrivateItemKNN(epsilon=1, unit="rating")
     report = audit(model, films, attacks="canary,rating", runs=2, processes=1)
     assert [score.game for score in report.scores] == ["rating"]

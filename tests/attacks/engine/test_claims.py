@@ -1,4 +1,4 @@
-"""A promise in the unit of the game, and verdicts against it."""
+"""A guarantee in the unit of the game, and verdicts against it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Los
 from discreet.privacy.units import Unit
 
 
-def promise(unit: str, loss: Loss | None = None) -> Guarantee:
+def guarantee(unit: str, loss: Loss | None = None) -> Guarantee:
     return Guarantee(loss or Pure(Fraction(1)), Unit.of(unit), Standing.PROVED, "a theorem", "something")
 
 
@@ -38,18 +38,18 @@ def promise(unit: str, loss: Loss | None = None) -> Guarantee:
         ("user", "score/value", None),
     ],
 )
-def test_steps_from_world_to_world(promised: str, played: str, epsilon: int | None) -> None:
-    claim = claim_about(promise(promised), Unit.of(played), records=7)
+def test_steps_from_dataset_to_dataset(guaranteed: str, played: str, epsilon: int | None) -> None:
+    claim = claim_about(guarantee(guaranteed), Unit.of(played), records=7)
     assert (None if claim is None else claim.epsilon) == epsilon
 
 
-def test_nothing_promised_nothing_claimed() -> None:
+def test_nothing_guaranteed_nothing_claimed() -> None:
     assert claim_about(None, Unit(), records=1) is None
 
 
 def test_the_delta_of_the_model_counts() -> None:
     rho = rho_for(1, "1e-5")
-    claim = claim_about(promise("user", Concentrated(rho)), Unit(), records=1, delta="1e-5")
+    claim = claim_about(guarantee("user", Concentrated(rho)), Unit(), records=1, delta="1e-5")
     assert claim is not None
     assert claim.epsilon == pytest.approx(1, abs=1e-6)
     assert (claim.measure, claim.value) == ("ρ", pytest.approx(float(rho)))

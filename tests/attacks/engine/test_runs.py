@@ -98,14 +98,14 @@ def test_models_of_a_script_stay_in_its_process(films, noisy_users) -> None:
         assert not crew.started
 
 
-def test_games_that_share_their_worlds_share_their_fits(films, monkeypatch) -> None:
+def test_games_that_share_their_datasets_share_their_fits(films, monkeypatch) -> None:
     from discreet.neighbors import KNN
 
     fits = []
     fit = Target.fit
     monkeypatch.setattr(Target, "fit", lambda self, data: fits.append(1) or fit(self, data))
     audit(KNN(k=3), films, attacks="canary-predictions,canary-similar-items", runs=2, processes=1)
-    assert len(fits) == 1 + 2 + 2 * 16  # what it shows, one trial in each world, then 16 runs in each, for both
+    assert len(fits) == 1 + 2 + 2 * 16  # what it shows, one trial in each dataset, then 16 runs in each, for both
 
 
 def test_progress_is_told(films) -> None:

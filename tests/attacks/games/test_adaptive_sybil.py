@@ -71,8 +71,8 @@ def test_lists_are_adopted_too(films: Interactions) -> None:
 
 def test_the_claim_is_added_up_over_the_rounds(films: Interactions, fixed_bits) -> None:
     model = PrivateItemKNN(epsilon=1, delta=0)
-    promise = model.fit(films).guarantee
-    claim = claim_about(promise, Unit(), records=9, fits=3)
+    guarantee = model.fit(films).guarantee
+    claim = claim_about(guarantee, Unit(), records=9, fits=3)
     assert claim is not None
     assert claim.epsilon == 3
     report = audit(PrivateItemKNN(epsilon=1, delta=0), films, attacks=[AdaptiveSybilAttack()], runs=2, processes=1)

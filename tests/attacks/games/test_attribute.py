@@ -20,7 +20,7 @@ ATTRIBUTE: Any = ATTACKS["attribute"]
 ATTRIBUTE_PREDICTIONS = ATTACKS["attribute-predictions"]
 
 
-def test_the_worlds_differ_in_one_value(films) -> None:
+def test_the_datasets_differ_in_one_value(films) -> None:
     pair = ATTRIBUTE.datasets(Target.of(KNN(), films), films, np.random.default_rng(0))
     low, high = pair.without.to_frame(), pair.with_.to_frame()
     assert low.drop("rating").equals(high.drop("rating"))
@@ -45,7 +45,7 @@ def test_models_for_one_rating_stand(films, fixed_bits, model) -> None:
     assert report["attribute"].verdict == "consistent"
 
 
-def test_a_promise_about_users_is_left_to_games_about_users(films) -> None:
+def test_a_guarantee_about_users_is_left_to_games_about_users(films) -> None:
     reason = ATTRIBUTE.obstacle(Target.of(PrivateItemKNN(1), films), films)
     assert str(reason).startswith("the guarantee is about one user")
 

@@ -99,7 +99,7 @@ def test_a_model_that_draws_nothing_when_asked_is_not_asked_on(films) -> None:
     assert len(asked) == 3
 
 
-def test_the_question_is_about_what_is_promised(films) -> None:
+def test_the_question_is_about_what_is_guaranteed(films) -> None:
     for unit, differing in (
         (Unit(), "zz-canary"),
         (Unit("record"), "zz-rater"),

@@ -163,15 +163,15 @@ def test_secrets_are_drawn_evenly(films: Interactions) -> None:
     assert np.unique(secrets.values, return_counts=True)[1].tolist() == [4] * 5
     assert np.unique(films.user[secrets.places]).size == 20
     assert films.rating is not None
-    world = secrets.dataset
-    assert world.rating is not None
-    changed = np.flatnonzero(world.rating != films.rating)
+    dataset = secrets.dataset
+    assert dataset.rating is not None
+    changed = np.flatnonzero(dataset.rating != films.rating)
     assert set(changed) <= set(secrets.places)
-    np.testing.assert_array_equal(world.rating[secrets.places], secrets.values)
+    np.testing.assert_array_equal(dataset.rating[secrets.places], secrets.values)
     other = secrets.dataset_where(0, 5.0)
     assert other.rating is not None
     assert other.rating[secrets.places[0]] == 5
-    assert set(np.flatnonzero(other.rating != world.rating)) <= {secrets.places[0]}
+    assert set(np.flatnonzero(other.rating != dataset.rating)) <= {secrets.places[0]}
 
 
 def test_hidden_records_are_taken_out(films: Interactions) -> None:

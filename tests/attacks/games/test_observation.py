@@ -18,7 +18,7 @@ from discreet.testing.broken_counts import CorrectCounts
 GAME = Observation(known=3)
 
 
-def test_the_worlds_differ_in_one_record(films) -> None:
+def test_the_datasets_differ_in_one_record(films) -> None:
     target = Target.of(CoPurchaseCosine(), films)
     pair = GAME.datasets(target, films, np.random.default_rng(3))
     more = set(pair.with_.to_frame().select("user_id", "item_id").iter_rows())

@@ -27,8 +27,8 @@ RECONSTRUCTION_SIMILAR_ITEMS = Reconstruction(name="reconstruction-similar-items
 
 
 def release(**parts) -> Release:
-    promise = Guarantee(Pure(as_positive(1)), Unit(), Standing.PROVED, "a theorem", "a thing")
-    return Release("test", promise, "test", {}, parts)
+    guarantee = Guarantee(Pure(as_positive(1)), Unit(), Standing.PROVED, "a theorem", "a thing")
+    return Release("test", guarantee, "test", {}, parts)
 
 
 def test_numbers_are_found_by_item() -> None:

@@ -1,4 +1,4 @@
-"""NeighboringData in which published promises break: the games catch what is refuted and leave alone what is proved."""
+"""Datasets on which published guarantees break: the games catch what is refuted and leave alone what is proved."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_is_proved_stands(films, fixed_bits, name: str) -> None:
     assert report[game].verdict == "consistent"
 
 
-def test_the_sharpest_question_uses_most_of_what_was_promised(films, fixed_bits) -> None:
+def test_the_sharpest_question_uses_most_of_what_was_guaranteed(films, fixed_bits) -> None:
     report = audit(ItemCounts(epsilon=1, cap=6), films, attacks="one-item", runs=60, processes=1, seconds=None)
     assert 0.4 < report["one-item"].proved.epsilon < 1
 
@@ -65,7 +65,7 @@ def pair_of(name: str, model: Any, data: Interactions) -> NeighboringData:
 
 
 @pytest.mark.parametrize("name", ["active-user", "quiet-user", "one-item", "traces"])
-def test_worlds_differ_in_one_user(films, name: str) -> None:
+def test_datasets_differ_in_one_user(films, name: str) -> None:
     pair = pair_of(name, ItemCounts(epsilon=1, cap=5), films)
     more, less = pair.with_, pair.without
     (came,) = set(more.users.ids()) - set(less.users.ids())
@@ -77,7 +77,7 @@ def test_worlds_differ_in_one_user(films, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["one-rater-more", "first-buyer"])
-def test_worlds_differ_in_one_record(films, name: str) -> None:
+def test_datasets_differ_in_one_record(films, name: str) -> None:
     models: dict[str, Any] = {"one-rater-more": PublishedSlopeOne(1), "first-buyer": PublishedCosine(1)}
     pair = pair_of(name, models[name], films)
     assert len(pair.with_) == len(pair.without) + 1

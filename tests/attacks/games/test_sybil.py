@@ -1,4 +1,4 @@
-"""The kNN attack: it reads plain neighbors like a book, and learns nothing from the proved model."""
+"""The kNN attack: it reads the ratings of plain neighbors, and learns nothing from the proved model."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class ListsOnly(NearestUsers):
 
 
 class Recording(NearestUsers):
-    """Keeps the worlds that it was fitted on, and the questions."""
+    """Keeps the datasets that it was fitted on, and the questions."""
 
-    worlds: list[Interactions]
+    datasets: list[Interactions]
     questions: list[list[tuple[int, str]]]
 
     def fit(self, data: Interactions) -> None:
-        self.worlds.append(data)
+        self.datasets.append(data)
         super().fit(data)
 
     def predict(self, pairs: list[tuple[int, str]]) -> pl.DataFrame:
@@ -82,7 +82,7 @@ def films() -> Interactions:
 
 @pytest.fixture
 def recording() -> type[Recording]:
-    return type("Fresh", (Recording,), {"worlds": [], "questions": []})
+    return type("Fresh", (Recording,), {"datasets": [], "questions": []})
 
 
 def rich_users(data: Interactions, n: int, records: int) -> list[str]:
@@ -197,16 +197,16 @@ def test_ties_for_the_attacker_give_everything_away(
 # The rules of the game
 
 
-def test_both_worlds_have_the_same_sybils_and_differ_in_the_target_alone(
+def test_both_datasets_have_the_same_sybils_and_differ_in_the_target_alone(
     films: Interactions, recording: type[Recording]
 ) -> None:
     (target,) = rich_users(films, 1, 20)
     SybilAttack(k=4, known=6).run(recording, films, targets=[target], seed=2)
-    present, absent = (world.to_frame() for world in recording.worlds)
+    present, absent = (dataset.to_frame() for dataset in recording.datasets)
     code = films.users.code(target)
     assert present.filter(pl.col("user_id") != code).equals(absent)
     assert present.filter(pl.col("user_id") == code).height == films.records_per_user[code]
-    assert recording.worlds[0].items == recording.worlds[1].items == films.items
+    assert recording.datasets[0].items == recording.datasets[1].items == films.items
     real = present.filter(pl.col("user_id") < films.n_users)
     assert real["rating"].to_list() == films.to_frame()["rating"].to_list()
     assert present["user_id"].n_unique() == films.n_users + 4
@@ -215,8 +215,8 @@ def test_both_worlds_have_the_same_sybils_and_differ_in_the_target_alone(
 def test_the_observer_copies_and_fillers_are_one_step_off_once(films: Interactions, recording: type[Recording]) -> None:
     (target,) = rich_users(films, 1, 20)
     SybilAttack(k=4, known=6).run(recording, films, targets=[target], seed=2)
-    world = recording.worlds[0]
-    rows = world.csr.toarray()
+    dataset = recording.datasets[0]
+    rows = dataset.csr.toarray()
     own, observer, fillers = rows[films.users.code(target)], rows[films.n_users], rows[films.n_users + 1 :]
     assert (observer > 0).sum() == 6
     assert (observer[observer > 0] == own[observer > 0]).all()
@@ -229,7 +229,7 @@ def test_the_observer_copies_and_fillers_are_one_step_off_once(films: Interactio
 
 def test_exact_copies(films: Interactions, recording: type[Recording]) -> None:
     SybilAttack(k=4, known=6, fillers="copies").run(recording, films, targets=1, seed=2)
-    sybils = recording.worlds[0].csr.toarray()[films.n_users :]
+    sybils = recording.datasets[0].csr.toarray()[films.n_users :]
     assert (sybils == sybils[0]).all()
 
 
@@ -242,7 +242,7 @@ def test_every_hidden_rating_is_asked_for_with_the_observers_own_id(
     assert {user for user, _ in asked} == {films.n_users}
     code = films.users.code(target)
     own = set(films.to_frame().filter(pl.col("user_id") == target)["item_id"])
-    known = set(recording.worlds[0].to_frame().filter(pl.col("user_id") == films.n_users)["item_id"])
+    known = set(recording.datasets[0].to_frame().filter(pl.col("user_id") == films.n_users)["item_id"])
     assert {item for _, item in asked} == own - known
     assert row.hidden == films.records_per_user[code] - 6
     assert recording.questions[1] == asked
@@ -264,7 +264,7 @@ def test_known_items_are_the_rarest_or_the_most_popular(
 def test_the_target_and_the_sybils_can_have_the_lowest_ids(films: Interactions, recording: type[Recording]) -> None:
     (target,) = rich_users(films, 1, 20)
     SybilAttack(k=4, known=6, target_first=True).run(recording, films, targets=[target])
-    present, absent = recording.worlds
+    present, absent = recording.datasets
     mine = films.item[films.user == films.users.code(target)]
     assert present.item[present.user == 0].tolist() == mine.tolist()
     assert all(np.isin(present.item[present.user == code], mine).all() for code in range(1, 5))

@@ -58,8 +58,8 @@ def test_mistakes_are_named() -> None:
 
 def test_a_table_comes_with_random_queries_and_its_groups(homes: Table) -> None:
     asked = Asked(LMGS(epsilon=1), queries=7)
-    promise = asked.plan(homes).guarantee
-    assert promise.unit == Unit("group", "replace", 3)
+    guarantee = asked.plan(homes).guarantee
+    assert guarantee.unit == Unit("group", "replace", 3)
     assert asked.release(homes).table("answers").height == 7
     assert not asked.looks_up_coupling
 
@@ -105,14 +105,14 @@ def test_secret_couplings_feed_no_proved_method(homes: Table) -> None:
         ("group/replace:4", "user", 4, None),
     ],
 )
-def test_steps_of_groups(promised: str, played: str, records: int, epsilon: int | None) -> None:
-    promise = Guarantee(Pure(Fraction(1)), Unit.of(promised), Standing.PROVED, "a theorem", "a number")
-    claim = claim_about(promise, Unit.of(played), records=records)
+def test_steps_of_groups(guaranteed: str, played: str, records: int, epsilon: int | None) -> None:
+    guarantee = Guarantee(Pure(Fraction(1)), Unit.of(guaranteed), Standing.PROVED, "a theorem", "a number")
+    claim = claim_about(guarantee, Unit.of(played), records=records)
     assert (None if claim is None else claim.epsilon) == epsilon
 
 
 def test_the_claim_is_that_of_the_coupling_that_is_played(homes: Table) -> None:
-    """Households of three in the given table, and of four in the small world."""
+    """Households of three in the given table, and of four in the small dataset."""
     report = audit(LMGS(epsilon=1), homes, attacks="household,one-row", runs=2, seconds=None, processes=1)
     for name in ("household", "one-row"):
         claim = report[name].claim
@@ -132,12 +132,12 @@ def test_answers_come_first_then_where_they_come_from() -> None:
 
 
 @pytest.mark.parametrize("name", [one.name for one in attacks("all", Table)])
-def test_worlds_differ_in_what_they_say(name: str, homes: Table) -> None:
+def test_datasets_differ_in_what_they_say(name: str, homes: Table) -> None:
     game, asked = attack(name), Asked(LMCS(epsilon=1), queries=5, coupling="pearson")
     pair = game.datasets(Target.of(asked, homes), homes, np.random.default_rng(1))  # type: ignore[attr-defined]
     assert isinstance(pair.without, Request)
     assert isinstance(pair.with_, Request)
-    first, second = (world.table.to_frame() for world in (pair.without, pair.with_))
+    first, second = (dataset.table.to_frame() for dataset in (pair.without, pair.with_))
     assert first.height == second.height
     changed = [row for row, (one, other) in enumerate(zip(first.rows(), second.rows(), strict=True)) if one != other]
     assert len(changed) <= pair.records
@@ -185,7 +185,7 @@ def test_proved_answers_are_played_and_stand(name: str, homes: Table, fixed_bits
 
 
 def test_an_attacker_is_not_blind(homes: Table, fixed_bits) -> None:
-    """One answer with Laplace noise for ε = 2, which a row moves as far as it may: 500 runs count, in each world.
+    """One answer with Laplace noise for ε = 2, which a row moves as far as it may: 500 runs count, in each dataset.
 
     The best rules tell e² against 1; with an error of 1e-7, which makes intervals wide, a good half of it is left.
     """

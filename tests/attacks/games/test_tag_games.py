@@ -74,13 +74,13 @@ def test_all_attacks_are_those_of_the_kind() -> None:
 
 
 def test_the_numbers_of_a_release_are_laid_out_by_their_ids() -> None:
-    world = tag_background()
-    promise = Guarantee(Pure(Fraction(1)), Unit("user"), Standing.PROVED, "a theorem", "tags")
+    dataset = tag_background()
+    guarantee = Guarantee(Pure(Fraction(1)), Unit("user"), Standing.PROVED, "a theorem", "tags")
     counts = pl.DataFrame({"tag": ["t03", "t00"], "count": [7, 5]})
     triples = pl.DataFrame({"user_id": ["u00", "synthetic"], "resource_id": ["r1", "r1"], "tag": ["t02", "t02"]})
-    release = Release("tags", promise, "m", {}, {"a": counts, "b": triples})
-    vector = tag_vector(release, world)
-    n_users, n_resources, n_tags = world.n_users, world.n_resources, world.n_tags
+    release = Release("tags", guarantee, "m", {}, {"a": counts, "b": triples})
+    vector = tag_vector(release, dataset)
+    n_users, n_resources, n_tags = dataset.n_users, dataset.n_resources, dataset.n_tags
     marks, sums, rest = vector[:n_tags], vector[n_tags : 2 * n_tags], vector[2 * n_tags :]
     assert np.flatnonzero(marks).tolist() == [0, 3]
     assert (sums[0], sums[3]) == (5, 7)
@@ -89,34 +89,34 @@ def test_the_numbers_of_a_release_are_laid_out_by_their_ids() -> None:
     assert by_resource[1, 2] == by_resource.sum() == 2
     # A user who was invented has no place of its own.
     by_user = rest[1 + n_resources * n_tags :][: n_users * n_tags].reshape(n_users, n_tags)
-    assert by_user[world.users.code("u00"), 2] == by_user.sum() == 1
+    assert by_user[dataset.users.code("u00"), 2] == by_user.sum() == 1
 
 
 def test_what_a_release_says_about_some_triples() -> None:
-    promise = Guarantee(Pure(Fraction(1)), Unit("user"), Standing.PROVED, "a theorem", "tags")
+    guarantee = Guarantee(Pure(Fraction(1)), Unit("user"), Standing.PROVED, "a theorem", "tags")
     links = pl.DataFrame({"resource_id": ["r1", "r1", "r2"], "tag": ["t1", "t2", "t1"], "count": [4, 8, 16]})
-    release = Release("tags", promise, "m", {}, {"links": links})
+    release = Release("tags", guarantee, "m", {}, {"links": links})
     mine = pl.DataFrame({"user_id": ["u", "u"], "resource_id": ["r1", "r2"], "tag": ["t1", "t1"]})
     assert touched_by(release, mine).tolist() == [2, 20]
 
 
 def test_recommendations_are_laid_out_over_resources_and_tags() -> None:
-    world = tag_background()
-    told = recommended_tags(create("popular-tags").fit(world), world)
-    places = told[: told.size // 2].reshape(world.n_resources, world.n_tags)
+    dataset = tag_background()
+    told = recommended_tags(create("popular-tags").fit(dataset), dataset)
+    places = told[: told.size // 2].reshape(dataset.n_resources, dataset.n_tags)
     # The same list for every resource; the last tags are nobody's.
     assert (places == places[0]).all()
     assert places[0, :10].max() == 12
-    assert places[0].argmax() == np.bincount(world.tag).argmax()
+    assert places[0].argmax() == np.bincount(dataset.tag).argmax()
 
 
 @pytest.mark.parametrize("name", [one.name for one in attacks("all", TagAssignments)])
-def test_worlds_are_neighbors_and_share_their_public_lists(name: str, tags: TagAssignments) -> None:
+def test_datasets_are_neighbors_and_share_their_public_lists(name: str, tags: TagAssignments) -> None:
     game, target = attack(name), Target.of(PriTop(epsilon=1, **SMALL), tags)
     pair = game.datasets(target, tags, np.random.default_rng(1))  # type: ignore[attr-defined]
     assert pair.without.tags.ids() == pair.with_.tags.ids()
     assert pair.without.resources.ids() == pair.with_.resources.ids()
-    rows = [set(world.to_frame().rows()) for world in (pair.without, pair.with_)]
+    rows = [set(dataset.to_frame().rows()) for dataset in (pair.without, pair.with_)]
     assert len(rows[1] - rows[0]) == pair.records
     gone = rows[0] - rows[1]
     assert len(gone) == (0 if pair.unit.relation == "add-remove" else pair.records)
@@ -150,8 +150,8 @@ def test_proved_releases_are_played_and_stand(name: str, tags: TagAssignments, f
 
 
 @pytest.mark.parametrize("name", names("tag recommender"))
-def test_what_promises_nothing_shows_everything(name: str, tags: TagAssignments) -> None:
-    """Nothing is drawn, so that 40 runs in each world are always told apart."""
+def test_what_guarantees_nothing_shows_everything(name: str, tags: TagAssignments) -> None:
+    """Nothing is drawn, so that 40 runs in each dataset are always told apart."""
     wanted = "tag-canary-recommendations"
     report = audit(create(name), tags, attacks=wanted, runs=40, seconds=None, processes=1)
     assert report.guarantee is None
@@ -180,7 +180,7 @@ def test_a_method_for_other_data_is_refused() -> None:
         audit(made("ptr-j"), films)
 
 
-def test_crafted_worlds_have_public_lists() -> None:
-    world = tagged([("ann", "r0", "t00")])
-    assert world.vocabulary_is_public
-    assert world.resources_are_public
+def test_crafted_datasets_have_public_lists() -> None:
+    dataset = tagged([("ann", "r0", "t00")])
+    assert dataset.vocabulary_is_public
+    assert dataset.resources_are_public

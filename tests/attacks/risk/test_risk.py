@@ -84,7 +84,7 @@ def test_the_limit_where_a_secret_can_be_absent_holds(epsilon: float) -> None:
     assert best == pytest.approx(success_limit(Pure(Fraction(epsilon)), values, absent=True))
 
 
-def promise(unit: str, loss: Loss, standing: Standing = Standing.PROVED) -> Guarantee:
+def guarantee(unit: str, loss: Loss, standing: Standing = Standing.PROVED) -> Guarantee:
     return Guarantee(loss, Unit.of(unit), standing, "a theorem", "something")
 
 
@@ -103,8 +103,8 @@ def test_what_a_guarantee_leaves() -> None:
         ("score/value", "rating", None),
         ("score/value", "record", None),
     ):
-        assert limit_of(promise(unit, one), secret=secret, values=5) == expected  # type: ignore[arg-type]
-    assert limit_of(promise("user", one, Standing.REFUTED), secret="rating", values=5) is None
+        assert limit_of(guarantee(unit, one), secret=secret, values=5) == expected  # type: ignore[arg-type]
+    assert limit_of(guarantee("user", one, Standing.REFUTED), secret="rating", values=5) is None
     assert limit_of(None, secret="rating", values=5) is None
 
 

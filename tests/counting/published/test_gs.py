@@ -84,7 +84,7 @@ def test_estimated_noise_is_the_noise(fixed_bits) -> None:
     assert expected["noise_sd"] == pytest.approx(2**0.5 * 10 / 4, rel=1e-3)
 
 
-def test_the_promise(visits) -> None:
+def test_the_guarantee(visits) -> None:
     method = GS(epsilon="1/2", cap=4, width=2)
     guarantee = method.plan(visits).guarantee
     assert guarantee.standing is Standing.PROVED
