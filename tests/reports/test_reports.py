@@ -43,7 +43,7 @@ def test_every_panel_shows_its_own_points() -> None:
 def test_a_logarithmic_axis_leaves_out_what_it_cannot_show() -> None:
     data = pl.DataFrame({"x": [0.0, 1.0, 10.0], "y": [1.0, 0.0, 2.0], "sd": [0.1, 0.1, 5.0]})
     drawn = Chart("log", "Log", data, x="x", y="y", band="sd", log_x=True, log_y=True).altair().to_dict()
-    assert drawn["layer"][1]["encoding"]["x"]["scale"] == {"type": "log"}
+    assert drawn["layer"][1]["encoding"]["x"]["scale"] == {"type": "log", "nice": False}
     assert drawn["data"]["values"] == [{"x": 10.0, "y": 2.0, "sd": 5.0, "_low": 2.0, "_high": 7.0}]
 
 

@@ -77,7 +77,11 @@ class Chart:
         # The points belong to the whole: layers with points of their own would show all of them in every panel.
         points, base = alt.Data(values=self._points()), alt.Chart()
         words = not self.data[self.x].dtype.is_numeric()
-        x = alt.X(f"{_field(self.x)}:{'N' if words else 'Q'}", title=self.x, sort=None, scale=_scale(self.log_x, words))
+        scale, axis = _scale(self.log_x, words), alt.Undefined
+        if not words and not self.log_x:
+            whole = self.data[self.x].dtype.is_integer()
+            axis = alt.Axis(tickCount=6 if narrow else 10, **({"tickMinStep": 1, "format": ",d"} if whole else {}))
+        x = alt.X(f"{_field(self.x)}:{'N' if words else 'Q'}", title=self.x, sort=None, scale=scale, axis=axis)
         y = alt.Y(f"{_field(self.y)}:Q", title=self.y, scale=_scale(self.log_y, False))
         shared: dict[str, Any] = {"x": x} if self.series is None else {"x": x, "color": self._color(narrow)}
         shape: dict[str, Any] = {} if self.series is None else {"shape": self._shape(narrow)}
@@ -92,7 +96,11 @@ class Chart:
         drawn, title = alt.layer(*layers, data=points), textwrap.wrap(self.title, 44 if narrow else 110)
         if self.panel is None:
             fit = alt.AutoSizeParams(type="fit", contains="padding")
-            size: dict[str, Any] = {"width": NARROW, "height": 300} if narrow else {"width": BROAD, "height": 400}
+            # What is below the plot is part of the height.
+            below = 60 + 18 * (0 if self.series is None else self._legend_shape(narrow)[1])
+            size: dict[str, Any] = {"width": NARROW, "height": 220 + below}
+            if not narrow:
+                size = {"width": BROAD, "height": 300 + below}
             return drawn.properties(**size, autosize=fit, title=title)
         panels = alt.Facet(f"{_field(self.panel)}:N", title=None, sort=self._names(self.panel))
         size = {"width": NARROW - 70, "height": 190} if narrow else {"width": (BROAD - 110) // 2, "height": 240}
@@ -102,12 +110,18 @@ class Chart:
         """The values of a column, in the order of the table."""
         return self.data[column].unique(maintain_order=True).cast(pl.String).to_list()
 
+    def _legend_shape(self, narrow: bool) -> tuple[int, int]:
+        """Columns and rows of the legend."""
+        assert self.series is not None
+        names = self._names(self.series)
+        longest = max(map(len, names), default=1)
+        columns = max(1, (NARROW if narrow else BROAD - 80) // (7 * longest + 30))
+        return columns, -(-len(names) // columns)
+
     def _legend(self, narrow: bool) -> alt.Legend:
         import altair as alt
 
-        assert self.series is not None
-        longest = max(map(len, self._names(self.series)), default=1)
-        columns = max(1, (NARROW if narrow else BROAD - 80) // (8 * longest + 30))
+        columns, _ = self._legend_shape(narrow)
         return alt.Legend(orient="bottom", columns=columns, title=None, labelLimit=290, symbolOpacity=1)
 
     def _color(self, narrow: bool) -> alt.Color:
@@ -154,7 +168,7 @@ def _scale(logarithmic: bool, words: bool) -> Any:
 
     if words:
         return alt.Undefined
-    return alt.Scale(type="log") if logarithmic else alt.Scale(zero=False)
+    return alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=False)
 
 
 def _field(column: str) -> str:

@@ -40,6 +40,7 @@ CONFIG: dict[str, Any] = {
     # The widths of these are known where charts are laid out.
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "view": {"stroke": None},
+    "lineBreak": "\n",
     "axis": {
         **_TEXT,
         "titleFontSize": 12,
@@ -126,7 +127,7 @@ tbody tr:last-child > * {{ border-bottom: 0; }}
 thead th {{ color: var(--soft); font-weight: 600; font-size: .86rem; vertical-align: bottom; }}
 tbody th {{ font-weight: 600; }}
 th.number, td.number {{ text-align: right; }} td.number, td.date {{ white-space: nowrap; }}
-th.number:first-child {{ width: 1%; }}
+th.number:first-child {{ width: 1%; }} th.number:not(:first-child) {{ min-width: 4.6rem; }}
 td:not(.number, .date), tbody th {{ min-width: 5.5rem; }} td.words {{ min-width: 9rem; }}
 td.long {{ min-width: 15rem; }}
 tr.detailed > * {{ border-bottom: 0; padding-bottom: .1rem; }}

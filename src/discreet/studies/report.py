@@ -174,6 +174,7 @@ def _add_verdicts(page: Page, verdicts: pl.DataFrame) -> None:
     """Each claim with its cases: the verdict in a row, and below it what was measured and published."""
     below, above = ("condition", "measured", "published"), ("claim", "where")
     shown = verdicts.drop(*below, *above, strict=False)
+    shown = shown.select(name for name in shown.columns if name == "verdict" or any(shown[name].to_list()))
     rows = verdicts.to_dicts()
     page.table(
         shown.columns,

@@ -9,6 +9,7 @@ Definitions 5 and 6.
 from __future__ import annotations
 
 import math
+import textwrap
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ def risk_chart(
         for curve in report.curves
         for point in curve.points
         for series, risk, low, high in (
-            (curve.attacker, point.risk, point.risk_low, point.risk_high),
+            (_wrapped(curve.attacker), point.risk, point.risk_low, point.risk_high),
             (LIMIT, point.limit, point.limit, point.limit),
         )
         if risk is not None
@@ -211,7 +212,7 @@ def risk_chart(
     trade = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=_color(rows), order="epsilon:Q")
     left = alt.layer(trade.mark_line(strokeWidth=2), trade.mark_circle(size=28, opacity=1), *_best(points))
     over = alt.Chart(alt.Data(values=[*rows, *kept])).encode(
-        x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log")),
+        x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(tickCount=6)),
         y=alt.Y("risk:Q", title="share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
         color=_color([*kept, *rows]),
     )
@@ -224,6 +225,11 @@ def risk_chart(
     ]
     both = (alt.vconcat if narrow else alt.hconcat)(*panels)
     return both.resolve_scale(color="independent")
+
+
+def _wrapped(text: str) -> str:
+    """A name in lines that fit below a panel."""
+    return "\n".join(textwrap.wrap(text, 44))
 
 
 def _best(points: tuple[OperatingPoint, ...]) -> list[Any]:
