@@ -130,6 +130,15 @@ def test_a_complete_series_is_not_overdue(shop) -> None:
     assert (of(shop, "readers").series[0].overdue, of(shop, "readers").series[0].standing) == (0, "complete")
 
 
+def test_steps_that_are_taken_by_hand_have_no_pace(shop) -> None:
+    shop.ledger.open(population="readers", epsilon=2, delta="1e-6")
+    spend = shop.series("readers", 30, [0])
+    shop.now += timedelta(minutes=5)
+    shop.ledger.record_step(spend.id, "s", 1, "1")
+    shop.now += timedelta(days=5)
+    assert of(shop, "readers").series[0].overdue == 0
+
+
 def test_audits_that_were_kept_are_shown(shop) -> None:
     shop.ledger.open(population="customers", epsilon=2)
     shop.charge(mechanism="top-items")

@@ -27,6 +27,9 @@ def test_a_report_names_releases_and_audits(run, films: Path, tmp_path: Path) ->
     assert "--overwrite" in refused.stderr
     told = json.loads(run("report", "--ledger", "b.db", "--population", "viewers", "--json").stdout)
     assert told["populations"][0]["audits"][0]["digest"] == digest
+    listed = json.loads(run("ledger", "audits", "viewers", "--ledger", "b.db", "--json").stdout)
+    assert [(one["id"], one["model"], one["digest"]) for one in listed] == [(1, "weighted", digest)]
+    assert "weighted" in run("ledger", "audits", films, "--ledger", "b.db").stdout
     assert told["populations"][0]["statement"]["spent"]["epsilon"] == 0.5, "an audit is charged nothing"
 
 
@@ -34,9 +37,10 @@ def test_an_audit_for_a_ledger_that_does_not_know_the_people_is_refused_first(ru
     assert run("ledger", "open", "--epsilon", "2", "--population", "others", "--ledger", "b.db").returncode == 0
     audit = ("audit", films, "--model", "weighted", "--epsilon", "1", "--runs", "2", "--attacks", "canary")
     refused = run(*audit, "--processes", "1", "--ledger", "b.db")
-    assert refused.returncode == 1
+    assert refused.returncode == 1, refused.stderr
     assert "account" in refused.stderr
-    assert run(*audit, "--population", "others").returncode == 2
+    alone = run(*audit, "--population", "others")
+    assert alone.returncode == 2, alone.stderr
     named = run(*audit, "--processes", "1", "--ledger", "b.db", "--population", "others")
     assert "kept in b.db as audit 1" in named.stderr
 

@@ -22,6 +22,9 @@ from discreet.reports.page import Tone
 
 __all__ = ["BoardReport", "PopulationReport", "SeriesRecord", "board_report"]
 
+LEAST_PACE = timedelta(hours=1)
+"""Steps that come faster are made by hand, and none is waited for."""
+
 SOON = timedelta(days=90)
 """A budget that will be used up within this time is worth a warning."""
 
@@ -66,8 +69,8 @@ class SeriesRecord:
         if len(known) > 1 and times[-1] > times[0]:
             pace = (times[-1] - times[0]) / (taken[-1] - taken[0])
             # A night may be late by half of the time between two.
-            overdue = int((now - times[-1]) / pace - 0.5)
-            overdue = max(0, min(overdue, total - 1 - taken[-1]))
+            late = int((now - times[-1]) / pace - 0.5) if pace >= LEAST_PACE else 0
+            overdue = max(0, min(late, total - 1 - taken[-1]))
         missed = tuple(int(entry.parameters["step"]) for entry in known if entry.parameters.get("missed"))
         return cls(charge, total, taken, missed, times[-1] if times else None, pace, overdue)
 

@@ -163,6 +163,26 @@ def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, a
 
 
 @command(app)
+def audits(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_json: AsJson = False) -> None:
+    """The audits that were kept about a population; `discreet audit … --ledger` keeps one.
+
+    [bold]Example[/bold]
+
+        discreet ledger audits films --ledger budget.db
+    """
+    from discreet.privacy import Ledger
+
+    opened = Ledger(ledger)
+    kept = opened.audits(_account(opened, data, reading))
+    if as_json:
+        answer_json([audit.to_json() for audit in kept])
+        return
+    columns = ["#", "when", "model", "claimed", "outcome", "made by", "SHA-256 of the page"]
+    rows = [(one.id, one.at, one.model, one.claim or "–", one.outcome, one.who, one.digest) for one in kept]
+    answer_table("", columns, rows, numbers=["#"])
+
+
+@command(app)
 def attach(data: NewData, population: Population, ledger: LedgerOption, reading: RecordsReading) -> None:
     """Charge new data about the same people to the account of their population.
 

@@ -201,7 +201,7 @@ class AuditReport:
             data,
             model=self.model,
             outcome=self.worst.verdict,
-            verdict=self.verdict,
+            verdict=self.verdict + (" (stopped before it was done)" if self.interrupted else ""),
             digest=self.digest,
             claim=None if claim is None else str(claim),
             settings=self.settings,
