@@ -54,7 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         line = list(map(str, arguments))
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-        loaded, handler = set(sys.modules), signal.getsignal(signal.SIGTERM)
+        loaded, handlers = set(sys.modules), {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
         with monkeypatch.context() as patch, warnings.catch_warnings():
             patch.chdir(tmp_path)
             patch.syspath_prepend(tmp_path)
@@ -66,7 +66,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
                 main()
         _forget(loaded, tmp_path)
-        signal.signal(signal.SIGTERM, handler)
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
         said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
         return subprocess.CompletedProcess(line, int(ended.value.code or 0), *said)
 

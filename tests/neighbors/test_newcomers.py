@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -117,3 +120,33 @@ def test_where_there_is_nothing_to_look_up() -> None:
 def test_the_setting_is_saved(tastes: Interactions, tmp_path) -> None:
     KNN(k=3, axis="user", new_users="hash").fit(tastes).save(tmp_path / "model")
     assert KNN.load(tmp_path / "model").new_users == "hash"
+
+
+class Switching(list[Any]):
+    """A list that lets other threads run after every other row that is added."""
+
+    def append(self, row: Any) -> None:
+        place = len(self)
+        super().append(row)
+        time.sleep(0 if place % 2 else 0.02)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_threads_that_ask_at_once_are_told_the_same(tastes: Interactions, how) -> None:
+    """Two newcomers who are remembered at the same moment would get each other's places."""
+    setting = {"k": 3, "axis": "user", "similarity": "cosine", "centering": None}
+    histories = [dict(list(history_of(tastes, user).items())[: 2 + user % 4]) for user in range(12)]
+    alone = KNN(**setting).fit(tastes)
+    expected = [answers(alone, history) for history in histories]
+    model = KNN(**setting, new_users=how).fit(tastes)
+    model._strangers._remembered = Switching()
+    for _ in range(2):
+        with ThreadPoolExecutor(6) as pool:
+            told = list(pool.map(lambda history: answers(model, history), histories))
+        for one, right in zip(told, expected, strict=True):
+            np.testing.assert_array_equal(one, right)
+    distinct = {tuple(sorted(history.items())) for history in histories}
+    assert model._strangers.computed == len(distinct)
+    # A lock is no reason why a fitted model could not be copied.
+    assert np.array_equal(answers(copy.deepcopy(alone), histories[0]), expected[0])
+    assert model._strangers.computed + model._strangers.found == 24

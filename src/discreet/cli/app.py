@@ -15,7 +15,7 @@ from discreet.cli import data, ledger, release, series, tags
 from discreet.cli.attack import attack
 from discreet.cli.audit import audit
 from discreet.cli.commands import command, group
-from discreet.cli.console import note
+from discreet.cli.console import ask_to_stop, nobody_asked_to_stop, note
 from discreet.cli.count import context, count, top
 from discreet.cli.demo import demo
 from discreet.cli.doctor import doctor
@@ -81,6 +81,8 @@ INTERRUPTED = 130
 """What the parser of the command line returns when the user pressed Ctrl-C or the program was terminated."""
 
 
+STOPPED = "interrupted. What was finished is kept; what was charged stays charged: discreet ledger show."
+
 CODES: dict[type[DiscreetError], int] = {UsageError: 2, OverLimitError: 3}
 """Exit codes of errors; all others end with 1."""
 
@@ -93,8 +95,13 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any) 
         note(warnings.formatwarning(message, category, str(where[0]), int(where[1])))
 
 
-def _terminate(*_: object) -> None:
-    raise KeyboardInterrupt
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether an error of a library is what became of an interrupt inside of it."""
+    seen: list[BaseException] = []
+    while not isinstance(error, KeyboardInterrupt) and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__ or error
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _stop(message: str, code: int) -> NoReturn:
@@ -105,7 +112,10 @@ def _stop(message: str, code: int) -> NoReturn:
 
 def main() -> None:
     """Run the program: 0 done, 1 refused or failed, 2 wrong use, 3 not enough budget left; never a traceback."""
-    signal.signal(signal.SIGTERM, _terminate)
+    nobody_asked_to_stop()
+    signal.signal(signal.SIGTERM, ask_to_stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background, where it is ignored
+        signal.signal(signal.SIGINT, ask_to_stop)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", DiscreetWarning)
     try:
@@ -116,7 +126,7 @@ def main() -> None:
     except DiscreetError as error:
         _stop(error.cli_message, next((code for kind, code in CODES.items() if isinstance(error, kind)), 1))
     except (KeyboardInterrupt, typer.Abort):
-        _stop("interrupted. What was finished is kept; what was charged stays charged: discreet ledger show.", 1)
+        _stop(STOPPED, 1)
     except UnicodeEncodeError as error:
         _stop(f"{error.object[:60]!a} is not valid Unicode. Write it in UTF-8.", 2)
     except BrokenPipeError:
@@ -136,6 +146,8 @@ def main() -> None:
             sys.exit(code)
         if os.environ.get("DISCREET_TRACEBACK"):
             raise
+        if _was_interrupted(error):
+            _stop(STOPPED, 1)
         _stop(
             f"{type(error).__name__}: {error}\nThis is a defect of discreet, not of your data. "
             "Set DISCREET_TRACEBACK=1 to see where, and please report it.",

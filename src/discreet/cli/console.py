@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -24,9 +25,12 @@ __all__ = [
     "answer_json",
     "answer_table",
     "answer_text",
+    "ask_to_stop",
     "counted",
+    "nobody_asked_to_stop",
     "note",
     "progressing",
+    "stopping",
     "working",
 ]
 
@@ -98,6 +102,30 @@ def counted(many: int, what: str, plural: str | None = None) -> str:
 
 
 # Progress
+
+_ASKED = threading.Event()
+
+
+def ask_to_stop(*_: object) -> NoReturn:
+    """The handler of signals that end the program."""
+    _ASKED.set()
+    raise KeyboardInterrupt
+
+
+def nobody_asked_to_stop() -> None:
+    """Forget earlier signals; when the program begins."""
+    _ASKED.clear()
+
+
+def stopping(update: Callable[[float, str], None]) -> Callable[[float, str], None]:
+    """The same progress, which ends work that was to stop: a library may have swallowed the interrupt."""
+
+    def checked(share: float, doing: str) -> None:
+        if _ASKED.is_set():
+            raise KeyboardInterrupt
+        update(share, doing)
+
+    return checked
 
 
 @contextmanager

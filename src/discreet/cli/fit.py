@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.commands import Settings, model_of
-from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, working
+from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, stopping, working
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
 from discreet.cli.sources import attached, source_writer
@@ -195,7 +195,7 @@ def _export(
         raise UsageError("no file for the lists was given.", remedy="Give --out FILE, such as lists.parquet.")
     place_for(out, kind_of_lists(out), overwrite=overwrite, sources=sources, spends=False)
     with progressing("making lists") as progress:
-        path = write(out, overwrite=overwrite, progress=progress)
+        path = write(out, overwrite=overwrite, progress=stopping(progress))
     answer_json({"lists": str(path)}) if as_json else answer_text(f"written to {path}")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -48,7 +49,8 @@ class Newcomers:
     Equal people have equal similarities to everybody, whatever the similarity is, so that a row from an equal is the
     row that would be computed, to the last bit. (Not for ``"cosine_adjusted"``: a newcomer moves the means of items.)
     TwinSearch looks for equals in sorted lists of all users, which are made when the first newcomer comes and take
-    12·n² bytes; the dictionary takes one entry a user.
+    12·n² bytes; the dictionary takes one entry a user. Several threads may ask at once; where equals are looked for,
+    they take turns.
     """
 
     def __init__(self, table: PairTable, how: NewUsers) -> None:
@@ -56,20 +58,32 @@ class Newcomers:
         self.computed = self.found = 0
         self._remembered: list[Likeness] = []
         self._equals: _Hashed | _Searched | None = None
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=Lock())
 
     def rows(self, histories: csr_array) -> Likeness:
         """One row for each history, one column for each user."""
+        people = histories.indptr.size - 1
         if self.how == "compute" or self.table.n == 0:
-            self.computed += histories.indptr.size - 1
+            with self._lock:
+                self.computed += people
             return self.table.newcomers(histories)
-        if self._equals is None:
-            self._equals = (_Hashed if self.how == "hash" else _Searched)(self.table)
-        found = [self._row(histories[[row]]) for row in range(histories.indptr.size - 1)]
+        # One at a time: what is found, computed and remembered of one newcomer is found by the next.
+        with self._lock:
+            if self._equals is None:
+                self._equals = (_Hashed if self.how == "hash" else _Searched)(self.table)
+            found = [self._row(histories[[row]]) for row in range(people)]
         form = self.table.form
         parts = {name: np.vstack([getattr(one, name) for one in found]) for name in ("similarity", form) if name}
         return Likeness(**parts)
 
     def _row(self, history: csr_array) -> Likeness:
+        """The row of one newcomer; the caller holds the lock."""
         assert self._equals is not None
         # Where users have no ratings, each of their records counts as 1.
         ratings = np.ones(history.indices.size) if self.table.data.rating is None else history.data
