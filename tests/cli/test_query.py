@@ -250,7 +250,21 @@ def test_a_wide_table_is_answered_without_a_method_being_named(call, tmp_path: P
         refused = call(f"{table} --marginals 1 --method {method} --no-ledger --synthetic other.csv")
         assert refused.returncode == 2
         assert "nonnegative=true" in refused.stderr
+    # Counts of a part of the attributes: known before anything is charged.
+    opened = call(
+        "open adult.csv --domains domains.json --epsilon 9 --unit record/replace --ledger b.db", command="ledger"
+    )
+    assert opened.returncode == 0, opened.stderr
+    some = "--prefix a1 --method strategy --option nonnegative=true"
+    refused = call(f"{table} {some} --ledger b.db --synthetic other.csv --out answers")
+    assert refused.returncode == 2, refused.stderr
+    assert "--attributes" in refused.stderr
+    assert not dc.Ledger(tmp_path / "b.db").statement("adult").entries
     assert not (tmp_path / "other.csv").exists()
+    assert not (tmp_path / "answers").exists()
+    done = call(f"{table} {some} --attributes a1 --no-ledger --synthetic one.csv")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "one.csv").read_text().splitlines()) == 301
     refused = call(f"{table} --marginals 2 --method tree --no-ledger")
     assert refused.returncode == 2
     assert "--method marginals" in refused.stderr

@@ -100,12 +100,8 @@ def query(
         workload = queries.workload(table)
         if chosen is None:
             chosen = create(default_method(workload, draws_rows=synthetic is not None), "answers", **settings)
-        if synthetic is not None and getattr(chosen, "nonnegative", True) is False:
-            # Refused before anything is spent: the answers would be there, and no rows.
-            raise UsageError(
-                f"rows cannot be drawn from {chosen.name} with nonnegative=false, which leaves negative counts.",
-                remedy="Leave --method out, give --option nonnegative=true, or leave --synthetic out.",
-            )
+        if synthetic is not None:
+            _require_rows(chosen, table, workload, coupled)
         if spending.estimate:
             say_estimate(chosen.estimate(table, workload, coupling=coupled), as_json=spending.as_json)
             return
@@ -132,6 +128,20 @@ def _check(asked: QueryOptions, *, ask: bool, estimate: bool, method: str | None
         raise UsageError(
             f"{method} answers query by query; there is no histogram to draw rows from.",
             remedy="Choose another --method, or leave --synthetic out.",
+        )
+
+
+def _require_rows(method: QueryMethod, table: Table, workload: Workload, coupling: Coupling | None) -> None:
+    """Refuse, before anything is spent, what would give answers and no rows."""
+    if getattr(method, "nonnegative", True) is False:
+        raise UsageError(
+            f"rows cannot be drawn from {method.name} with nonnegative=false, which leaves negative counts.",
+            remedy="Leave --method out, give --option nonnegative=true, or leave --synthetic out.",
+        )
+    if not method.draws_rows(method.plan(table, workload, coupling=coupling)):
+        raise UsageError(
+            f"{method.name} counts the attributes that the queries name, and rows need all of them.",
+            remedy="Name those attributes alone with --attributes, leave --method out, or leave --synthetic out.",
         )
 
 

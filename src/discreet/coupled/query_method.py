@@ -165,6 +165,10 @@ class QueryMethod(Method):
         """
         return self._plan(QuerySetting.of(table, workload, coupling))
 
+    def draws_rows(self, plan: Plan) -> bool:
+        """Whether rows can be drawn from a release by this plan (public): counts of all cells, none negative."""
+        return bool(getattr(self, "nonnegative", True))
+
     def estimate(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, table: Table, workload: Workload, *, coupling: Coupling | None = None
     ) -> dict[str, Any]:

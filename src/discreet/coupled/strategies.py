@@ -114,6 +114,11 @@ class FixedStrategy(BudgetedMethod):
         )
         return replace(plan, public=(public, chosen))
 
+    def draws_rows(self, plan: Plan) -> bool:
+        """Whether the counts that are measured are about all attributes, and none is negative."""
+        setting, chosen = plan.public
+        return self.nonnegative and list(chosen.attributes) == setting.attributes
+
     def _best(self, candidates: list[Candidate]) -> Candidate:
         able = [one for one in candidates if self.strategy in ("best", one.kind)]
         if not able:
@@ -137,8 +142,7 @@ class FixedStrategy(BudgetedMethod):
         if self.nonnegative:
             estimate = onto_simplex(estimate, setting.n_rows)
         answers = np.asarray(chosen.workload.answers(estimate.ravel()), dtype=np.float64)
-        whole = list(chosen.attributes) == setting.attributes
-        return answer_parts(setting, answers, histogram=estimate.ravel() if self.nonnegative and whole else None)
+        return answer_parts(setting, answers, histogram=estimate.ravel() if self.draws_rows(plan) else None)
 
 
 @dataclass(frozen=True)
