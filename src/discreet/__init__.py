@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from discreet.attacks import audit
     from discreet.data import Interactions, Table, TagAssignments, read, splits, synthetic
+    from discreet.engines.scanning import scan
     from discreet.errors import DiscreetError
     from discreet.evaluation import evaluate
     from discreet.factors import PrivateRatings, PrivateRecommender
@@ -49,6 +50,7 @@ _HOMES = {
     "Table": "discreet.data",
     "TagAssignments": "discreet.data",
     "read": "discreet.data",
+    "scan": "discreet.engines.scanning",
     "splits": "discreet.data.splits",
     "synthetic": "discreet.data.synthetic",
     "Guarantee": "discreet.privacy",
@@ -104,6 +106,7 @@ __all__ = [
     "pairs",
     "read",
     "recommend_privately",
+    "scan",
     "splits",
     "studies",
     "study",

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "coupled": METHOD,
     "factors": METHOD,
     "series": METHOD,
+    "engines": METHOD,
     "evaluation": STUDY,
     "attacks": STUDY | {"evaluation"},
     "studies": STUDY | {"evaluation", "attacks", "series"},

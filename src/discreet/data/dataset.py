@@ -84,6 +84,11 @@ class Dataset(ABC):
         return self._hashed().earlier_fingerprints(self.once_inferred - {"tag"})
 
     @property
+    def hash_by_person(self) -> tuple[int, int]:
+        """The number of people, and the sum of a hash of each: of disjoint groups of people they add up."""
+        return self._hashed().by_person()
+
+    @property
     def fingerprint_without_context(self) -> str:
         """The fingerprint that the same records have when they are read without their context columns."""
         contexts = getattr(self, "context", pl.DataFrame()).columns

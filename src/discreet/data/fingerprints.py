@@ -155,6 +155,31 @@ class HashedColumns:
             digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
+    def by_person(self) -> tuple[int, int]:
+        """How many people there are (the first ids), and the sum of a SHA-256 of each of them, modulo 2^256.
+
+        What one person adds depends on that person's records alone, so the numbers of disjoint groups of people add up
+        to those of all of them.
+        """
+        (people, codes), *others = self.ids.values()
+        columns = [_stable_words(map_.series)[theirs] for map_, theirs in others]
+        for name in sorted(self.values):
+            column = self.values[name]
+            if column is not None:
+                columns.append(np.full(codes.size, _word(name), dtype=np.uint64))
+                columns.append(_value_words(column))
+        order = np.lexsort([*reversed(columns), codes])
+        rows = np.column_stack([column[order] for column in columns]).astype(np.uint64)
+        ends = np.cumsum(np.bincount(codes, minlength=len(people)))
+        total, begin, seen = 0, 0, 0
+        for name, end in zip(people.series.to_list(), ends.tolist(), strict=True):
+            if end > begin:
+                told = f"{self.kind}/{type(name).__name__}/{stable_text(name)}/{end - begin}/".encode()
+                total += int.from_bytes(hashlib.sha256(told + rows[begin:end].tobytes()).digest(), "big")
+                seen += 1
+            begin = end
+        return seen, total % 2**256
+
     def without(self, names: Collection[str]) -> HashedColumns:
         """The same records without some of the values beside their ids."""
         return replace(self, values={name: values for name, values in self.values.items() if name not in names})
@@ -187,6 +212,27 @@ class HashedColumns:
             }
             found.append(HashedColumns(self.kind, ids, values, self.repeats).fingerprint())
         return tuple(dict.fromkeys(found))
+
+
+def _word(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _stable_words(values: pl.Series) -> NDArray[np.uint64]:
+    """Eight bytes of the SHA-256 of each value, each by itself."""
+    told = (f"{type(value).__name__}/{stable_text(value)}" for value in values.to_list())
+    return np.fromiter((_word(text) for text in told), dtype=np.uint64, count=len(values))
+
+
+def _value_words(column: Values) -> NDArray[np.uint64]:
+    """Each value of a column as eight bytes: numbers as fractions of 64 bits, anything else by its hash."""
+    if not isinstance(column, pl.Series):
+        return (column.astype(np.float64) + 0.0).view(np.uint64)
+    if column.dtype.is_numeric() and not column.null_count():
+        return (column.cast(pl.Float64).to_numpy() + 0.0).view(np.uint64)
+    known = column.unique()
+    words = pl.DataFrame({"value": known, "word": pl.Series(_stable_words(known), dtype=pl.UInt64)})
+    return column.to_frame("value").join(words, on="value", how="left", nulls_equal=True)["word"].to_numpy()
 
 
 def _as_whole_numbers(given: tuple[IdMap, Codes]) -> list[tuple[IdMap, Codes]]:

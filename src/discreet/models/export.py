@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from copy import copy
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import polars as pl
 from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.replacing import Kind, place_for
 from discreet.data.interactions import Interactions
+from discreet.data.parted import PartedInteractions
 from discreet.errors import UsageError
 from discreet.models.item_features import feature_columns
 from discreet.models.ranking import largest
@@ -48,27 +50,44 @@ def export_recommendations(
     """Write the best items of every user to a file; see ``Recommender.recommend_all``."""
     if n < 1:
         raise UsageError(f"n = {n} must be at least 1.")
-    records = _records(model)
-    everybody = records.users.ids() if users is None else list(dict.fromkeys(users))
-    known = records.users.encode(everybody, unknown="mark") >= 0 if everybody else np.zeros(0, dtype=bool)
-    newcomers = model.recommend(history={}, n=n) if not known.all() else None
+    records, asked = _records(model), None if users is None else list(dict.fromkeys(users))
+    if isinstance(records, PartedInteractions) and asked is not None:
+        records = records.of_users(asked)
+    groups = records if isinstance(records, PartedInteractions) else [records]
+    many = records.n_parts if isinstance(records, PartedInteractions) else 1
 
     def parts() -> Iterator[pl.DataFrame]:
-        for begin in range(0, max(1, len(everybody)), AT_ONCE):
-            end = min(begin + AT_ONCE, len(everybody))
-            asked, here = everybody[begin:end], known[begin:end]
-            lists = model.recommend(list(compress(asked, here)), n, exclude_seen=exclude_seen)
-            if newcomers is not None and not here.all():
-                new = pl.DataFrame({"user_id": pl.Series(list(compress(asked, ~here)), dtype=lists["user_id"].dtype)})
-                order = pl.DataFrame({"user_id": pl.Series(asked, dtype=lists["user_id"].dtype)})
-                lists = order.join(
-                    pl.concat([lists, new.join(newcomers, how="cross")]), on="user_id", maintain_order="left"
-                )
-            yield lists
-            if progress is not None:
-                progress(end / max(1, len(everybody)), f"{end:,} users")
+        done = 0
+        for number, group in enumerate(groups):
+            for share, lists, people in _lists(model, group, asked, n, exclude_seen=exclude_seen):
+                yield lists
+                done += people
+                if progress is not None:
+                    progress((number + share) / many, f"{done:,} users")
 
     return _written(parts(), path, overwrite=overwrite, secret=True)
+
+
+def _lists(
+    model: Recommender, records: Interactions, users: list[Hashable] | None, n: int, *, exclude_seen: bool
+) -> Iterator[tuple[float, pl.DataFrame, int]]:
+    """The lists of users in batches, with the share that is done and the number of users."""
+    asking = copy(model)
+    asking.records_ = records
+    everybody = records.users.ids() if users is None else users
+    known = records.users.encode(everybody, unknown="mark") >= 0 if everybody else np.zeros(0, dtype=bool)
+    newcomers = asking.recommend(history={}, n=n) if not known.all() else None
+    for begin in range(0, max(1, len(everybody)), AT_ONCE):
+        end = min(begin + AT_ONCE, len(everybody))
+        asked, here = everybody[begin:end], known[begin:end]
+        lists = asking.recommend(list(compress(asked, here)), n, exclude_seen=exclude_seen)
+        if newcomers is not None and not here.all():
+            new = pl.DataFrame({"user_id": pl.Series(list(compress(asked, ~here)), dtype=lists["user_id"].dtype)})
+            order = pl.DataFrame({"user_id": pl.Series(asked, dtype=lists["user_id"].dtype)})
+            lists = order.join(
+                pl.concat([lists, new.join(newcomers, how="cross")]), on="user_id", maintain_order="left"
+            )
+        yield end / max(1, len(everybody)), lists, len(asked)
 
 
 def export_similar_items(

@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.common.arrays import Codes, Floats
 from discreet.data.ids import IdMap
-from discreet.errors import DataError, UnknownItemsWarning
+from discreet.errors import DataError, UnknownItemsWarning, UsageError
 
-__all__ = ["history_codes"]
+__all__ = ["as_pair", "history_codes"]
 
 NAMED = 5
 """How many unknown items a warning names."""
@@ -42,3 +42,10 @@ def history_codes(items: IdMap, history: Mapping[Any, float] | Sequence[Any]) ->
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     return codes[order], values[order]
+
+
+def as_pair(given: Any) -> tuple[Any, Any]:
+    """A user and an item; anything else is an error."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise UsageError(f"{given!r} is not a (user, item) pair.")
+    return given[0], given[1]

@@ -21,8 +21,9 @@ from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
+from discreet.data.parted import PartedInteractions
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
-from discreet.models.item_histories import history_codes
+from discreet.models.item_histories import as_pair, history_codes
 from discreet.models.model_folder import load_with_records, save_with_records
 from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
 
 __all__ = ["Recommender", "load_model"]
+
+WRAP = 'Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").'
 
 USERS_AT_ONCE = 4_000_000
 """Scores are computed for so many users × items at a time."""
@@ -69,7 +72,9 @@ class Recommender(ABC):
 
     # Fitting
 
-    def fit(self, data: Interactions, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Self:
+    def fit(
+        self, data: Interactions | PartedInteractions, *, ledger: Ledger | None = None, allow_refuted: bool = False
+    ) -> Self:
         """Learn from records.
 
         Parameters
@@ -81,15 +86,14 @@ class Recommender(ABC):
         allow_refuted
             Let a published model run whose promise is known not to hold.
         """
-        if not isinstance(data, Interactions):
-            raise UsageError(
-                f"a recommender learns from Interactions, not from {type(data).__name__}.",
-                remedy='Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").',
-            )
-        if self.needs_records and len(data) == 0:
+        if isinstance(data, PartedInteractions):
+            data.require_sums(self)
+        elif not isinstance(data, Interactions):
+            raise UsageError(f"a recommender learns from Interactions, not from {type(data).__name__}.", remedy=WRAP)
+        elif self.needs_records and len(data) == 0:
             raise DataError("there are no records to learn from.")
-        self._fit(data, ledger=ledger, allow_refuted=allow_refuted)
-        self.records_ = data
+        self._fit(data, ledger=ledger, allow_refuted=allow_refuted)  # type: ignore[arg-type]
+        self.records_ = data  # type: ignore[assignment]
         return self
 
     @property
@@ -187,7 +191,7 @@ class Recommender(ABC):
             user_id, item_id, score; a score is null where the model has no answer.
         """
         self._require_fitted()
-        asked = [(None, item) for item in pairs] if history is not None else [_pair(pair) for pair in pairs]
+        asked = [(None, item) for item in pairs] if history is not None else [as_pair(pair) for pair in pairs]
         item = self.items_.encode([i for _, i in asked]) if asked else np.zeros(0, dtype=np.int32)
         if history is not None:
             rows, _ = self._histories(None, history)
@@ -353,6 +357,7 @@ class Recommender(ABC):
             )
         wanted = [users] if isinstance(users, str) else list(users or [])
         ids = IdMap(wanted, what="user")
+        records = records.of_users(wanted) if isinstance(records, PartedInteractions) else records
         codes = records.users.encode(ids.series)
         return records.csr[codes].astype(np.float64), ids
 
@@ -392,9 +397,3 @@ def _guarded(load: Callable[..., Any]) -> Callable[..., Any]:
             return load(cls, folder)
 
     return guarded
-
-
-def _pair(pair: Any) -> tuple[Any, Any]:
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise UsageError(f"{pair!r} is not a (user, item) pair.")
-    return pair[0], pair[1]

@@ -54,7 +54,7 @@ class ReleasedModel(Method, Recommender):
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
         release = self.release(data, ledger=ledger, allow_refuted=allow_refuted)
-        self._use(release, data.items)
+        self._use(release, self._whole(data).items)
 
     def _use(self, release: Release, items: IdMap | None = None) -> None:
         """Become the model of a release; the items, its public catalog, are in it."""

@@ -8,7 +8,9 @@ draws from what was released. None of them has a seed. Tests replace these funct
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +18,16 @@ from numpy.typing import NDArray
 
 from discreet.errors import PrivacyError
 
-__all__ = ["Uniform", "bounding_key", "public_bytes", "public_uniforms", "public_words", "random_bytes", "random_words"]
+__all__ = [
+    "Keys",
+    "Uniform",
+    "bounding_key",
+    "public_bytes",
+    "public_uniforms",
+    "public_words",
+    "random_bytes",
+    "random_words",
+]
 
 WORD = 64
 MOST_WORDS = 16
@@ -34,9 +45,44 @@ def random_words(n: int) -> NDArray[np.uint64]:
 
 
 def bounding_key() -> tuple[int, int]:
-    """A fresh key of 128 bits for the choice of records (``privacy.choosing``); it is never kept."""
+    """A fresh key of 128 bits for the choice of records (``privacy.choosing``); inside ``Keys.replayed`` a held one."""
+    held = _HELD.get()
+    return _fresh_key() if held is None else held.next()
+
+
+def _fresh_key() -> tuple[int, int]:
     high, low = np.frombuffer(os.urandom(16), dtype=np.uint64)
     return int(high), int(low)
+
+
+class Keys:
+    """The keys of one release whose people come in parts: every part, in every round, gets the same keys in order.
+
+    A person's records are then chosen alike in all rounds, as they are where everybody is in memory.
+    """
+
+    def __init__(self) -> None:
+        self._keys: list[tuple[int, int]] = []
+        self._place = 0
+
+    @contextmanager
+    def replayed(self) -> Iterator[None]:
+        """Give out the keys from the first one on."""
+        self._place = 0
+        token = _HELD.set(self)
+        try:
+            yield
+        finally:
+            _HELD.reset(token)
+
+    def next(self) -> tuple[int, int]:
+        if self._place == len(self._keys):
+            self._keys.append(_fresh_key())
+        self._place += 1
+        return self._keys[self._place - 1]
+
+
+_HELD: ContextVar[Keys | None] = ContextVar("discreet_held_keys", default=None)
 
 
 def public_bytes(n: int) -> NDArray[np.uint8]:

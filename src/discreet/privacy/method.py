@@ -7,7 +7,7 @@ release is ``Method._release`` below; a method fills in ``_plan`` and ``_rounds`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.parted import PartedInteractions
 from discreet.errors import UsageError
+from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, require_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.charging import charged, kept_release, require_working_polars
@@ -83,14 +85,14 @@ class Round:
     mechanism: Mechanism | tuple[Mechanism, ...]
     settles: str = ""
 
-    def sums(self, parts: Sequence[Any]) -> tuple[Sums, ...]:
-        """The sums over all parts of the people, for each of the mechanisms."""
+    def sums(self, parts: Iterable[Any]) -> tuple[Sums, ...]:
+        """The sums over all parts of the people, for each of the mechanisms; of one part at a time in memory."""
         several = isinstance(self.mechanism, tuple)
-        computed = [self.statistics(part) if several else (self.statistics(part),) for part in parts]
-        totals = (reduce(add, sums) for sums in zip(*computed, strict=True))
+        computed = (self.statistics(part) if several else (self.statistics(part),) for part in parts)
+        totals = reduce(lambda one, other: tuple(map(add, one, other)), computed)
         return tuple(total.settled() if isinstance(total, ProjectedGram) else total for total in totals)
 
-    def released(self, parts: Sequence[Any], unit: Unit) -> Any:
+    def released(self, parts: Iterable[Any], unit: Unit) -> Any:
         """What the mechanisms make of the sums over all parts of the people."""
         several = isinstance(self.mechanism, tuple)
         mechanisms = self.mechanism if isinstance(self.mechanism, tuple) else (self.mechanism,)
@@ -196,7 +198,8 @@ class Method(ABC):
 
     def _draw(self, data: Any, plan: Plan) -> Made:
         """What the release is made of. Overridden by methods that do not release sums over people."""
-        return run_rounds(self._rounds(plan), [self._prepare(data, plan)], plan.unit)
+        people = _Prepared(self, data, plan) if isinstance(data, PartedInteractions) else [self._prepare(data, plan)]
+        return run_rounds(self._rounds(plan), people, plan.unit)
 
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
@@ -242,8 +245,15 @@ class Method(ABC):
         allow_refuted
             Run a published method whose guarantee is known not to hold.
         """
-        plan = self.plan(data, *asked, **options)
+        plan = self.plan(self._whole(data), *asked, **options)
         return self._release(data, plan, ledger=ledger, allow_refuted=allow_refuted)
+
+    def _whole(self, data: Any) -> Any:
+        """What a plan is made from: data in parts stand for themselves by what is public about them."""
+        if not isinstance(data, PartedInteractions):
+            return data
+        data.require_sums(self)
+        return data.public
 
     def _release(self, data: Dataset, plan: Plan, *, ledger: Ledger | None, allow_refuted: bool = False) -> Release:
         settings = {**self._described(), **plan.details}
@@ -281,7 +291,23 @@ class Method(ABC):
         return self.parameters if self.is_model else {"method": self.name, **self.parameters}
 
 
-def run_rounds(rounds: Rounds, parts: Sequence[Any], unit: Unit) -> Made:
+@dataclass(frozen=True)
+class _Prepared:
+    """The parts of the people as the statistics take them, one at a time, again in every round."""
+
+    method: Method
+    data: PartedInteractions
+    plan: Plan
+    keys: entropy.Keys = field(default_factory=entropy.Keys)
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in self.data:
+            with self.keys.replayed():
+                prepared = self.method._prepare(part, self.plan)
+            yield prepared
+
+
+def run_rounds(rounds: Rounds, parts: Iterable[Any], unit: Unit) -> Made:
     """Compute the sums of each part of the people, add them up, release them, round after round.
 
     Parameters

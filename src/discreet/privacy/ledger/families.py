@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from sqlalchemy.engine import Connection
 
 from discreet.data.fingerprints import left_whole, origin_of
+from discreet.data.interactions import Interactions
+from discreet.data.parted import fingerprint_of_people
 from discreet.errors import BudgetError, LedgerError, PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.charging import require_covered_as_read
@@ -19,6 +21,7 @@ from discreet.privacy.units import Unit
 __all__ = [
     "Dataset",
     "account_of",
+    "by_person",
     "earlier_fingerprints",
     "family_of",
     "name_of",
@@ -65,6 +68,13 @@ def family_of(data: Dataset | str) -> tuple[str, ...]:
         ) from None
 
 
+def by_person(data: Dataset | str) -> tuple[str, ...]:
+    """The fingerprint that the same records have where they are read in parts; empty for other kinds of data."""
+    if not isinstance(data, Interactions):
+        return ()
+    return (fingerprint_of_people(*data.hash_by_person),)
+
+
 def earlier_fingerprints(data: Dataset | str) -> tuple[str, ...]:
     """Fingerprints that version 0.1 gave the same data, when it inferred the types of their columns."""
     return getattr(data, "earlier_fingerprints", ())
@@ -76,7 +86,7 @@ def account_of(connection: Connection, data: Dataset | str) -> Account | None:
     if not found and isinstance(data, str):
         return tables.account_named(connection, data)
     if not found:
-        found = tables.accounts_of(connection, earlier_fingerprints(data))
+        found = tables.accounts_of(connection, (*earlier_fingerprints(data), *by_person(data)))
     if not found and not isinstance(data, str) and (plain := getattr(data, "fingerprint_without_context", None)):
         found = tables.accounts_of(connection, [plain])
     if len(found) > 1:

@@ -26,6 +26,7 @@ from discreet.privacy.ledger.copies import backup
 from discreet.privacy.ledger.families import (
     Dataset,
     account_of,
+    by_person,
     family_of,
     name_of,
     name_of_account,
@@ -172,7 +173,7 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
                 )
             return tables.add_account(
                 connection,
-                () if data is None else family_of(data),
+                () if data is None else (*family_of(data), *by_person(data)),
                 name=chosen,
                 limit=terms.limit,
                 unit=terms.unit,

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from discreet.errors import BudgetError, LedgerError, UsageError
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account
-from discreet.privacy.ledger.families import Dataset, account_of, family_of, name_of, without_account
+from discreet.privacy.ledger.families import Dataset, account_of, by_person, family_of, name_of, without_account
 from discreet.privacy.ledger.store import Store
 
 __all__ = ["Populations"]
@@ -77,7 +77,7 @@ class Populations:
                     f"these data have an account of their own: {existing}.",
                     remedy="What was charged there cannot be moved.",
                 )
-            return tables.add_fingerprints(connection, target.id, family_of(data), self._now())
+            return tables.add_fingerprints(connection, target.id, (*family_of(data), *by_person(data)), self._now())
 
     def link(self, data: Dataset | str, account: Dataset | str) -> Account:
         """The same as ``attach``, under the name that version 0.1 had for it."""
@@ -110,7 +110,7 @@ class Populations:
         """Attach the data of a charge to the population that was named for it."""
         if self.population is not None and not isinstance(data, str):
             self._require(connection, data)  # somebody may have attached them elsewhere by now
-            tables.add_fingerprints(connection, account.id, family_of(data), self._now())
+            tables.add_fingerprints(connection, account.id, (*family_of(data), *by_person(data)), self._now())
 
     def _unknown(self, data: Dataset | str, accounts: tuple[Account, ...] = ()) -> BudgetError:
         return without_account(data, self._store.where, accounts)

@@ -1,0 +1,130 @@
+"""Temporary files of records, one for each part of the people, in a folder that nobody else may read."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from discreet.errors import DataError
+
+__all__ = ["Spill"]
+
+PREFIX = "discreet-scan-"
+LOCK = "discreet-scan.lock"
+"""Held as long as the process lives; a folder whose lock is free belongs to nobody."""
+
+
+class Spill:
+    """Records in files by part; a person's records are all in one of them.
+
+    Which part a person is in is a hash of the id and of nothing else.
+    """
+
+    def __init__(self, folder: Path, lock: int, empty: pl.DataFrame, parts: int) -> None:
+        self.folder, self.empty, self.n_parts = folder, empty, parts
+        self._finish = weakref.finalize(self, _remove, folder, lock)
+
+    @classmethod
+    def of(
+        cls,
+        batches: Iterable[pl.DataFrame],
+        columns: Sequence[str],
+        *,
+        key: str,
+        parts: int,
+        folder: str | Path | None = None,
+    ) -> Spill:
+        """Write batches of records into parts, in one pass."""
+        parent = Path(tempfile.gettempdir() if folder is None else folder)
+        _remove_orphans(parent)
+        place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))  # mode 0700
+        lock = os.open(place / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            empty = _written(batches, columns, place, key, parts)
+        except BaseException:
+            _remove(place, lock)
+            raise
+        return cls(place, lock, empty, parts)
+
+    def read(self, number: int) -> pl.DataFrame:
+        """The records of a part."""
+        path = self.folder / f"{number}.arrows"
+        if not path.exists():
+            return self.empty
+        with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as reader:
+            return pl.DataFrame(pl.from_arrow(reader.read_all()))
+
+    def numbers_of(self, people: pl.Series) -> pl.Series:
+        """The part of each of these people."""
+        return _numbers(people, self.n_parts)
+
+    def close(self) -> None:
+        self._finish()
+
+
+def _written(
+    batches: Iterable[pl.DataFrame], columns: Sequence[str], folder: Path, key: str, parts: int
+) -> pl.DataFrame:
+    """Write every record into the file of its part; the columns without records."""
+    writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
+    empty: pl.DataFrame | None = None
+    with contextlib.ExitStack() as files:
+        for batch in batches:
+            chosen = batch.select(columns)
+            empty = chosen.clear() if empty is None else empty
+            if chosen.schema != empty.schema:
+                raise DataError(f"the files have different columns or types: {chosen.schema} and {empty.schema}.")
+            for number, rows in enumerate(_split(chosen, key, parts)):
+                if not rows.height:
+                    continue
+                table = rows.to_arrow()
+                if number not in writers:
+                    file = files.enter_context(pa.OSFile(str(folder / f"{number}.arrows"), "wb"))
+                    writers[number] = files.enter_context(pa.ipc.new_stream(file, table.schema))
+                writers[number].write_table(table)
+    if empty is None:
+        raise DataError("there are no records to scan.", remedy="Give files with at least one row.")
+    return empty
+
+
+def _split(rows: pl.DataFrame, key: str, parts: int) -> list[pl.DataFrame]:
+    if parts == 1:
+        return [rows]
+    numbers = _numbers(rows[key], parts)
+    return [rows.filter(numbers == number) for number in range(parts)]
+
+
+def _numbers(people: pl.Series, parts: int) -> pl.Series:
+    # By the text of the id: the same person has one part, whatever type the id has in a question.
+    return people.cast(pl.String).hash(seed=1) % parts
+
+
+def _remove(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.close(lock)
+
+
+def _remove_orphans(parent: Path) -> None:
+    """Delete folders of scans whose process is gone."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue  # not ours, or being removed
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            _remove(folder, lock)

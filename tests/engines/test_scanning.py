@@ -1,0 +1,167 @@
+"""Records in parts give the release of records in memory, and leave nothing behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.engines.spilling import PREFIX
+from discreet.errors import DataError, UsageError
+from discreet.models.registry import REGISTRY, create, settings_of
+from discreet.privacy import Release, entropy
+from discreet.privacy.method import Method
+
+FILMS = dc.synthetic.films(users=120, items=30, seed=7)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    FILMS.to_frame().write_parquet(tmp_path / "films.parquet")
+    return tmp_path / "films.parquet"
+
+
+def scanned(file: Path, parts: Any = 4, **given: Any) -> Any:
+    options = {"rating": "rating", "timestamp": "timestamp", "scale": "1:5", "folder": file.parent, **given}
+    return dc.scan(file, items=FILMS.items.series, parts=parts, **options)
+
+
+class Replayed:
+    """The same random bytes for everybody who asks for as many in the same order."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, n: int) -> np.ndarray:
+        self.asked += 1
+        return np.frombuffer(hashlib.shake_256(b"%d" % self.asked).digest(n), dtype=np.uint8)
+
+
+def drawn(made: Any, data: Any) -> Release:
+    """What a method releases with fixed randomness."""
+    with (
+        mock.patch.object(entropy, "random_bytes", Replayed()),
+        mock.patch.object(entropy, "bounding_key", return_value=(1, 2)),
+    ):
+        return made.release(data)
+
+
+def methods_of_sums() -> Iterator[str]:
+    for entry in REGISTRY.values():
+        kind = entry.load()
+        if entry.takes == "interactions" and issubclass(kind, Method) and kind.reads == "sums":
+            yield entry.name
+
+
+def settings(name: str) -> dict[str, Any]:
+    known = settings_of(REGISTRY[name].load())
+    given: dict[str, Any] = {"epsilon": 8, "k": 5, "cap": 10, "head": 12}
+    return {setting: given[setting] for setting, required in known.items() if required}
+
+
+@pytest.mark.parametrize("name", sorted(methods_of_sums()))
+def test_every_method_of_sums_releases_the_same_from_parts(name: str, file: Path) -> None:
+    whole = dc.Interactions(FILMS.to_frame(), items=FILMS.items.series, scale="1:5")
+    expected = drawn(create(name, **settings(name)), whole)
+    found = drawn(create(name, **settings(name)), scanned(file))
+    assert found.parts.keys() == expected.parts.keys()
+    for part, value in expected.parts.items():
+        theirs = found.parts[part]
+        same = value.equals(theirs) if isinstance(value, pl.DataFrame) else np.array_equal(value, theirs)  # type: ignore[arg-type]
+        assert same, part
+    assert found.guarantee == expected.guarantee
+
+
+def test_other_methods_say_that_they_need_memory(file: Path) -> None:
+    with pytest.raises(UsageError, match="needs the data in memory"):
+        dc.neighbors.KNN().fit(scanned(file))
+    with pytest.raises(UsageError, match="needs the data in memory"):
+        create("ppns", epsilon=1).fit(scanned(file), allow_refuted=True)
+
+
+def test_the_ledger_knows_the_same_records_in_memory_and_in_parts(file: Path, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "a.db")
+    whole = dc.read(file, scale="1:5", catalog=FILMS.items.series.to_list())
+    assert isinstance(whole, dc.Interactions)
+    ledger.open(whole, population="viewers", epsilon=2)
+    dc.counting.ItemCounts(epsilon=1, cap=10).release(scanned(file), ledger=ledger)
+    assert len(ledger.statement("viewers").entries) == 1
+    other = dc.Ledger(tmp_path / "b.db")
+    other.open(scanned(file, parts=2), population="viewers", epsilon=2)
+    dc.counting.ItemCounts(epsilon=1, cap=10).release(whole, ledger=other)
+    assert scanned(file, parts=2).fingerprint == scanned(file, parts=7).fingerprint
+    fewer = whole.filter(whole.user != 0, independent=True)
+    assert fewer.hash_by_person != whole.hash_by_person
+
+
+def test_a_fitted_model_recommends_to_people_of_the_parts(file: Path, tmp_path: Path) -> None:
+    data = scanned(file)
+    model = dc.PrivateRecommender(epsilon=8, delta="1e-6").fit(data)
+    whole = FILMS.with_catalog(FILMS.items.series)
+    alike = dc.PrivateRecommender.of_release(model.release_).attach(whole)
+    users = [FILMS.users.ids()[place] for place in (3, 50, 7)]
+    assert model.recommend(users, n=5).equals(alike.recommend(users, n=5))
+    lists = pl.read_parquet(model.recommend_all(tmp_path / "all.parquet", n=5))
+    expected = pl.read_parquet(alike.recommend_all(tmp_path / "whole.parquet", n=5))
+    order = ["user_id", "rank"]
+    assert lists.sort(order).equals(expected.sort(order))
+
+
+def test_text_files_and_several_files(tmp_path: Path) -> None:
+    frame = FILMS.to_frame().select("user_id", "item_id", "rating")
+    for number in range(3):
+        frame.filter(pl.int_range(pl.len()) % 3 == number).write_csv(tmp_path / f"{number}.csv")
+    data = dc.scan(
+        f"{tmp_path}/*.csv", items=FILMS.items.series, rating="rating", scale="1:5", parts=2, folder=tmp_path
+    )
+    together = pl.concat([part.to_frame() for part in data]).select(frame.columns)
+    assert together.sort(frame.columns).equals(frame.cast(together.schema).sort(frame.columns))  # type: ignore[arg-type]
+
+
+def test_temporary_files_are_private_and_removed(file: Path) -> None:
+    data = scanned(file)
+    (folder,) = file.parent.glob(f"{PREFIX}*")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    data.close()
+    assert not folder.exists()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_scan(file: Path) -> None:
+    program = f"""
+        import os, signal, discreet as dc
+        data = dc.scan({str(file)!r}, items=["film-1"], parts=2, folder={str(file.parent)!r})
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    # The catalog has one item, so making the parts would fail: the files are written before.
+    program = program.replace('["film-1"]', repr(FILMS.items.ids()))
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env={**os.environ}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = file.parent.glob(f"{PREFIX}*")
+    scanned(file)
+    assert not left.exists()
+
+
+def test_clear_errors(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not there"):
+        scanned(tmp_path / "missing.parquet")
+    with pytest.raises(DataError, match="no file is called like"):
+        dc.scan(f"{tmp_path}/*.csv", items=["a"])
+    (tmp_path / "films.xlsx").write_bytes(b"x")
+    with pytest.raises(DataError, match="not scanned"):
+        scanned(tmp_path / "films.xlsx")
+    with pytest.raises(UsageError, match="public list"):
+        dc.scan(file, items=None)
+    with pytest.raises(DataError):
+        scanned(file, user="customer")
