@@ -15,7 +15,8 @@ from discreet.cli.reading import DataPath, RecordsReading
 from discreet.cli.spending import Overwrite, place_for
 from discreet.common.numerals import parse_real
 from discreet.errors import UsageError
-from discreet.reports import Page, ReportFolder, json_text, png, svg
+from discreet.reports import Page, ReportFolder, json_text, svg
+from discreet.reports.charts import png
 
 if TYPE_CHECKING:
     from discreet.attacks.risk import OperatingPoint, RiskReport

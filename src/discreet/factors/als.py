@@ -58,8 +58,7 @@ class ALS(RankingReference):
     regularization
         λ.
     positive
-        Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
-        ratings every record does.
+        From which rating on an item is liked, as in ``PrivateRecommender``.
 
     Attributes
     ----------

@@ -59,8 +59,7 @@ class DPALS(ReleasedModel):
     epsilon, delta
         The budget of one fit.
     positive
-        Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
-        ratings every record does.
+        From which rating on an item is liked, as in ``PrivateRecommender``.
     factors
         How many; None for the rule 0.45·√(users·μ), from 4 to 64.
     rounds

@@ -78,8 +78,7 @@ class Popularity(RankingReference):
     Parameters
     ----------
     positive
-        Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
-        ratings every record does.
+        From which rating on an item is liked, as in ``PrivateRecommender``.
 
     Attributes
     ----------
@@ -211,8 +210,7 @@ class EASE(RankingReference):
     ridge
         λ; None for the rule 4·√users.
     positive
-        Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
-        ratings every record does.
+        From which rating on an item is liked, as in ``PrivateRecommender``.
 
     Attributes
     ----------

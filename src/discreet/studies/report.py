@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import UsageError
-from discreet.reports import Chart, Page, ReportFolder, file_name, json_text, numeric, plain, readable, svg, words
+from discreet.reports import Chart, Page, ReportFolder, json_text, numeric, plain, readable, svg, words
 from discreet.reports.page import Tone
+from discreet.reports.tables import file_name
 from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_JUDGED, ROUNDING, kind_of
 
 __all__ = ["NOT_RUN", "REPORT", "VERDICTS", "Progress", "StudyReport"]

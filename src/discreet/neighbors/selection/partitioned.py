@@ -41,6 +41,18 @@ THOUSANDTHS = 1000
 """The steps in which a share p is searched for a required accuracy."""
 
 
+def _refuted(epsilon: Rational, basis: str) -> Guarantee:
+    """What the thesis claims for a choice from partitions, and why it does not hold."""
+    return Guarantee(
+        loss=Pure(as_positive(epsilon)),
+        unit=Unit("record", "replace"),
+        standing=Standing.REFUTED,
+        basis=basis,
+        subject="the neighbors of one target",
+        not_covered=("the weights, which are not perturbed", "the ratings of the neighbors"),
+    )
+
+
 @dataclass(frozen=True)
 class PPNS(RankedStrategy):
     """k − 1 neighbors from the k most similar, one from a partition further down, none from between.
@@ -100,16 +112,10 @@ class PPNS(RankedStrategy):
         return sensitivity_form(self.rs)
 
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            loss=Pure(as_positive(self.epsilon)),
-            unit=Unit("record", "replace"),
-            standing=Standing.REFUTED,
-            basis=(
-                "where ranks k and k+1 change places, sets of probability 0 get (1−1/k)²+1/k² "
-                "(tests/refutations/test_ppns.py)"
-            ),
-            subject="the neighbors of one target",
-            not_covered=("the weights, which are not perturbed", "the ratings of the neighbors"),
+        return _refuted(
+            self.epsilon,
+            "where ranks k and k+1 change places, sets of probability 0 get (1−1/k)²+1/k² "
+            "(tests/refutations/test_ppns.py)",
         )
 
     def _far_partition(self, sizes: Integers) -> Integers:
@@ -209,17 +215,11 @@ class AssuredPPNS(RankedStrategy):
     def guarantee(self) -> Guarantee | None:
         if self.epsilon is None:
             return None
-        return Guarantee(
-            loss=Pure(as_positive(self.epsilon)),
-            unit=Unit("record", "replace"),
-            standing=Standing.REFUTED,
-            basis=(
-                "a construction after the abstract, not the authors' rule; where ranks k and k+1 change places, sets "
-                "of probability 0 get q₁(1−q₂)+q₂(1−q₁), qᵢ the drawn share of partition i "
-                "(tests/refutations/test_ppns_assured.py)"
-            ),
-            subject="the neighbors of one target",
-            not_covered=("the weights, which are not perturbed", "the ratings of the neighbors"),
+        return _refuted(
+            self.epsilon,
+            "a construction after the abstract, not the authors' rule; where ranks k and k+1 change places, sets "
+            "of probability 0 get q₁(1−q₂)+q₂(1−q₁), qᵢ the drawn share of partition i "
+            "(tests/refutations/test_ppns_assured.py)",
         )
 
     def counts(self, candidates: Candidates) -> Integers:
