@@ -23,7 +23,7 @@ LARGE: set[str] = set()
 MOST_TOP_LEVEL_NAMES = 34
 """32 of the redesign; ``scan`` and ``Client`` came after it."""
 
-MOST_PACKAGE_NAMES = 201
+MOST_PACKAGE_NAMES = 200
 """In the ``__all__`` of all packages together."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
