@@ -72,9 +72,7 @@ def serve(
         discreet serve --folder /srv/discreet --root /srv/exports --public-url https://discreet.example.org
     """
     try:
-        import uvicorn
-
-        from discreet.service.app import create_app
+        from discreet.service.app import create_app, run_server
         from discreet.service.settings import ServiceSettings
     except ImportError as error:
         raise MissingExtraError(str(error.name), "service") from None
@@ -108,7 +106,7 @@ def serve(
     if insecure_local:
         note(f"WARNING: no keys are asked for. Everybody who reaches {host}:{port} is a curator.")
     note(f"discreet listens on {url}; end with Ctrl-C")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_keep_alive=30)
+    run_server(app, host=host, port=port)
 
 
 def _first_start(settings: ServiceSettings, hub: Hub, *, demo: bool) -> None:

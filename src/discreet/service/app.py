@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import sqlalchemy as sql
+import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -14,7 +16,7 @@ from starlette.exceptions import HTTPException
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
-from discreet.service.api import admin, asking, data, keys, releases, runs
+from discreet.service.api import admin, asking, data, interactive, keys, releases, runs
 from discreet.service.guard import HEADERS, Guard
 from discreet.service.hub import Hub
 from discreet.service.pages.adding import add_pages
@@ -24,7 +26,10 @@ from discreet.service.schema import TENANTS
 from discreet.service.settings import ServiceSettings
 from discreet.service.store import Store
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "run_server"]
+
+COLLECT_AFTER = (50_000, 20, 50)
+"""Objects and passes after which the garbage collector looks for cycles."""
 
 LOGGER = logging.getLogger("discreet.service")
 
@@ -58,13 +63,26 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     )
     app.state.hub = hub
     app.state.local = _local_curator(hub) if settings.insecure_local else None
-    for part in (keys, data, runs, releases, asking, admin):
+    asking.add_quick(app)
+    for part in (keys, data, runs, releases, asking, interactive, admin):
         app.include_router(part.router, prefix="/v1")
     app.include_router(admin.health)
     add_pages(app)
     _add_errors(app)
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+def run_server(app: FastAPI, *, host: str, port: int) -> None:
+    """Answer requests until somebody ends it.
+
+    What is there after the start stays, so the garbage collector need not look at it again and again: with a catalog in
+    memory that would take longer than the answers.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_keep_alive=30)
 
 
 def _local_curator(hub: Hub) -> Caller:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy.engine import Row
@@ -25,12 +25,15 @@ from discreet.service.problems import Problem
 from discreet.service.remembering import Bounded
 from discreet.service.store import Store
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = ["MOST_ITEMS", "Asked", "AskedTags", "Asking"]
 
 MOST_ITEMS = 1000
 """The longest list that one request may ask for."""
 
-MOST_BYTES = 64 * 1024**2
+MOST_BYTES = 16 * 1024**2
 """Of the answers that are remembered."""
 
 KEY_BYTES = 200
@@ -73,6 +76,10 @@ class Asked:
     def recommend_many(self, histories: Sequence[History], n: int) -> list[dict[str, Any]]:
         """The same for many histories, in their order."""
         return [self._shown(found) for found in self.lists.recommend_many(histories, n)]
+
+    def recommend_rows(self, rows: csr_array, n: int) -> list[dict[str, Any]]:
+        """The same for histories that are rows over the items of the model."""
+        return [self._shown(found) for found in self.lists.of_rows(rows, n)]
 
     def _in_context(
         self, history: History, n: int, context: Mapping[str, str], *, exclude_seen: bool, items: Sequence[Any] | None
@@ -144,10 +151,8 @@ class Asked:
         return known if values is not None else list(known), unknown
 
     def _shown(self, found: QuickList) -> dict[str, Any]:
-        rows = [
-            {"item_id": item, "score": score, "rank": rank}
-            for rank, (item, score) in enumerate(zip(found.items, found.scores, strict=True), 1)
-        ]
+        ranked = zip(found.items, found.scores, range(1, len(found.items) + 1), strict=True)
+        rows = [{"item_id": item, "score": score, "rank": rank} for item, score, rank in ranked]
         if self.titles:
             for row in rows:
                 self._add_title(row)

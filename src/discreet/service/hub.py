@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection, Row
 
-from discreet.privacy import Standing
+from discreet.privacy import Guarantee, Standing
 from discreet.service.access import Caller
 from discreet.service.asking import Asking
 from discreet.service.datasets import Datasets
@@ -21,6 +21,8 @@ from discreet.service.problems import Problem
 from discreet.service.releases import Releases, guarantee_lines
 from discreet.service.reports import Reports
 from discreet.service.runs import RunRequest, cost_of
+from discreet.service.series import SeriesOfTenants
+from discreet.service.sessions import Sessions
 from discreet.service.store import Store
 from discreet.service.supervisor import Supervisor
 
@@ -42,12 +44,15 @@ class Hub:
     reports: Reports = field(init=False)
     asking: Asking = field(init=False)
     supervisor: Supervisor = field(init=False)
+    sessions: Sessions = field(init=False)
+    series: SeriesOfTenants = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys, self.datasets = Keys(self.store), Datasets(self.store)
         self.populations, self.jobs = Populations(self.store), Jobs(self.store)
         self.releases, self.reports = Releases(self.store), Reports(self.store)
         self.asking, self.supervisor = Asking(self.store), Supervisor(self.store)
+        self.sessions, self.series = Sessions(self), SeriesOfTenants(self)
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._counted: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()
@@ -103,16 +108,34 @@ class Hub:
         guarantee = request.guarantee(public)
         if not caller.is_curator and (guarantee is None or guarantee.standing is not Standing.PROVED):
             raise Problem(403, "forbidden", "Analysts run proved methods.", remedy="Choose a proved method.")
+        job, new = self.submit_spending(
+            caller, "run", dataset, public, guarantee, {**request.to_json(), "dataset": dataset.id}, idempotency
+        )
+        self.supervisor.wake()
+        return job, new
+
+    def submit_spending(
+        self,
+        caller: Caller,
+        kind: str,
+        dataset: Row[Any],
+        public: Any,
+        guarantee: Guarantee | None,
+        request: dict[str, Any],
+        idempotency: str,
+    ) -> tuple[Row[Any], bool]:
+        """Submit a job that spends what its guarantee says. What does not fit now is refused now."""
         cost = found = None
         if guarantee is not None:
-            ledger = self.populations.ledger(caller, dataset.population, delta=request.delta)
+            delta = RunRequest.from_json(request).delta
+            ledger = self.populations.ledger(caller, dataset.population, delta=delta)
             found = ledger.estimate(
                 dataset.population,
                 guarantee,
-                allow_refuted=request.allow_refuted,
+                allow_refuted=request.get("allow_refuted", False),
                 window=getattr(public, "window", None),
             )
-            cost = cost_of(guarantee, found.requested, request.delta)
+            cost = cost_of(guarantee, found.requested, delta)
 
         def reserve(connection: Connection) -> None:
             if found is not None and not found.fits:
@@ -126,18 +149,16 @@ class Hub:
             if cost is not None:
                 self.populations.reserve(connection, caller, dataset.population, cost)
 
-        job, new = self.jobs.submit(
+        return self.jobs.submit(
             caller,
-            "run",
-            {**request.to_json(), "dataset": dataset.id},
+            kind,
+            request,
             idempotency=idempotency,
             population=dataset.population,
             spends=guarantee is not None,
             cost=None if cost is None else cost.to_json(),
             reserve=reserve,
         )
-        self.supervisor.wake()
-        return job, new
 
     def _dataset(self, caller: Caller, request: RunRequest) -> Row[Any]:
         """The dataset of a request, of a population that the caller may know of."""

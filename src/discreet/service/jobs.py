@@ -31,6 +31,10 @@ RETRIES = ("free", "charged", "no")
 further cost, tried again and charged again, or returned as it is."""
 
 
+HELD_BY_THE_SERVER = ("session",)
+"""Kinds of jobs that run in a thread of the server, not in a process of their own: people talk with them."""
+
+
 class Jobs:
     """The jobs of tenants.
 
@@ -191,7 +195,8 @@ class Jobs:
 
     def waiting(self, limit: int) -> list[str]:
         """The jobs that wait longest."""
-        query = sql.select(JOBS.c.id).where(JOBS.c.state == "queued").order_by(JOBS.c.number).limit(limit)
+        mine = (JOBS.c.state == "queued", JOBS.c.kind.not_in(HELD_BY_THE_SERVER))
+        query = sql.select(JOBS.c.id).where(*mine).order_by(JOBS.c.number).limit(limit)
         return [row.id for row in self.store.all(query)]
 
     def find(self, job: str) -> Row[Any]:
@@ -260,7 +265,7 @@ def queue_of(tenant: str) -> str:
     return f"queue {tenant}"
 
 
-PHASES = {"waiting": "waiting", "reading": "working", "": ""}
+PHASES = {"waiting": "waiting", "reading": "working", "open": "open", "": ""}
 
 
 def job_for(row: Row[Any], caller: Caller) -> dict[str, Any]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from os import stat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlalchemy.engine import Row
 
 from discreet.data import Interactions, TagAssignments
-from discreet.data.id_forms import typed
+from discreet.data.id_forms import recognized, typed
+from discreet.data.ids import IdMap
 from discreet.service.access import Caller
 from discreet.service.datasets import Data, Datasets
 from discreet.service.problems import Problem
 from discreet.service.remembering import Bounded, Recent
 from discreet.service.store import Store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["OwnRecords"]
 
@@ -53,15 +59,32 @@ class OwnRecords:
 
     def history(self, release: Row[Any], user: Any) -> dict[Any, float]:
         """The items and ratings of a user; empty for somebody who is not there."""
-        data = self._data(release)
-        if not isinstance(data, Interactions):
-            raise Problem(409, "not-a-model", "The data of this release are no histories of items.")
+        data = self._histories(release)
         code = data.users._find(typed(user, data.users.series))
         if code is None:
             return {}
         rows = data.csr
         mine = slice(rows.indptr[code], rows.indptr[code + 1])
         return dict(zip(data.items.decode(rows.indices[mine]), rows.data[mine].tolist(), strict=True))
+
+    def rows(self, release: Row[Any], users: Sequence[Any], items: IdMap) -> csr_array:
+        """The histories of many users as rows over some items; empty for somebody who is not there."""
+        from scipy.sparse import csr_array
+
+        data = self._histories(release)
+        codes = recognized(data.users, users)
+        there = codes >= 0
+        rows = data.csr[codes[there]]
+        lengths = np.zeros(codes.size, dtype=np.int64)
+        lengths[there] = np.diff(rows.indptr)
+        index, values = rows.indices, rows.data.astype(np.float64)
+        if data.items != items:
+            index = recognized(items, data.items.series)[index]
+            lengths = np.bincount(np.repeat(np.arange(codes.size), lengths)[index >= 0], minlength=codes.size)
+            index, values = index[index >= 0], values[index >= 0]
+        found = csr_array((values, index, np.append(0, np.cumsum(lengths))), shape=(codes.size, len(items)))
+        found.sort_indices()
+        return found
 
     def triples(self, release: Row[Any], user: Any) -> list[tuple[Any, Any]]:
         """Resources and tags of a user; empty for somebody who is not there."""
@@ -73,6 +96,12 @@ class OwnRecords:
             return []
         mine = slice(data.user_starts[code], data.user_starts[code + 1])
         return list(zip(data.resources.decode(data.resource[mine]), data.tags.decode(data.tag[mine]), strict=True))
+
+    def _histories(self, release: Row[Any]) -> Interactions:
+        data = self._data(release)
+        if not isinstance(data, Interactions):
+            raise Problem(409, "not-a-model", "The data of this release are no histories of items.")
+        return data
 
     def _row(self, release: Row[Any]) -> Row[Any] | None:
         if release.dataset is None:

@@ -10,7 +10,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Row
 
 from discreet.models.recommender import Recommender
-from discreet.privacy import Guarantee, Release
+from discreet.privacy import Guarantee, Ledger, Release
 from discreet.privacy.folders import MANIFEST
 from discreet.service.datasets import Datasets
 from discreet.service.jobs import Jobs
@@ -20,7 +20,7 @@ from discreet.service.runs import RunRequest
 from discreet.service.schema import POPULATIONS
 from discreet.service.store import Store
 
-__all__ = ["TASKS", "CancelledError", "Task", "task"]
+__all__ = ["TASKS", "CancelledError", "Task", "finish", "ledger_of", "task"]
 
 
 class CancelledError(Exception):
@@ -78,15 +78,20 @@ def _register(task: Task) -> None:
 def _run(task: Task) -> None:
     """Charge, draw, save. Under the key of the job a repeated run is charged once unless noise may have been drawn."""
     store, job, request = task.store, task.job, RunRequest.from_json(task.request)
-    row = store.one(
-        sql.select(POPULATIONS).where(POPULATIONS.c.tenant == job.tenant, POPULATIONS.c.name == job.population)
-    )
-    assert row is not None
-    ledger = Populations(store).ledger_of(job.tenant, job.who, is_open=row.open_to_analysts, delta=request.delta)
+    ledger = ledger_of(store, job, request)
     data = Datasets(store).load(job.tenant, request.dataset)
     task.phase("drawing")
     made = request.release(data, ledger.keyed(job.id))
     finish(store, job, made)
+
+
+def ledger_of(store: Store, job: Row[Any], request: RunRequest) -> Ledger:
+    """The ledger as a job charges it: a filter where analysts may choose."""
+    row = store.one(
+        sql.select(POPULATIONS).where(POPULATIONS.c.tenant == job.tenant, POPULATIONS.c.name == job.population)
+    )
+    assert row is not None
+    return Populations(store).ledger_of(job.tenant, job.who, is_open=row.open_to_analysts, delta=request.delta)
 
 
 @task("rehearse")
@@ -102,13 +107,22 @@ def _rehearse(task: Task) -> None:
     finish(store, job, made, rehearsal=True)
 
 
-def finish(store: Store, job: Row[Any], made: Release | Recommender | None, *, rehearsal: bool = False) -> str:
+def finish(
+    store: Store,
+    job: Row[Any],
+    made: Release | Recommender | None,
+    *,
+    rehearsal: bool = False,
+    entry: int | None = None,
+) -> str:
     """Save what a job made, unless it is saved already, and note release and end of the job together.
 
     Parameters
     ----------
     made
         The release or fitted model; None where an earlier attempt has saved it.
+    entry
+        Of the ledger, where the job itself was not charged.
     """
     releases = Releases(store)
     place = releases.place(job.tenant, job.id)
@@ -119,7 +133,8 @@ def finish(store: Store, job: Row[Any], made: Release | Recommender | None, *, r
     if rehearsal and guarantee is not None:
         about = (*guarantee.not_covered, "anything: this is a rehearsal on people who do not exist")
         guarantee = replace(guarantee, not_covered=about)
-    entry = None if rehearsal else store.ledger(job.tenant, job.who).keyed(job.id).latest()
+    latest = None if rehearsal else store.ledger(job.tenant, job.who).keyed(job.id).latest()
+    entry = entry if latest is None else latest.id
     request = RunRequest.from_json(job.request)
     with store.write(f"job {job.id}") as connection:
         name = releases.add(
@@ -132,7 +147,7 @@ def finish(store: Store, job: Row[Any], made: Release | Recommender | None, *, r
             release=None if held is None else held.id,
             is_model=request.gives == "recommender",
             rehearsal=rehearsal,
-            entry=None if entry is None else entry.id,
+            entry=entry,
         )
         Jobs(store).end(
             connection,
@@ -140,7 +155,7 @@ def finish(store: Store, job: Row[Any], made: Release | Recommender | None, *, r
             "done",
             result={"release": name},
             problem=None,
-            entry=None if entry is None else entry.id,
+            entry=entry,
         )
         store.log(connection, job.tenant, job.who, "release", name, "rehearsal" if rehearsal else "")
     return name

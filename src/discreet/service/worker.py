@@ -19,7 +19,7 @@ from sqlalchemy.engine import Row
 from discreet.errors import BudgetError, DiscreetError, DiscreetWarning
 from discreet.privacy.ledger import Entry
 from discreet.privacy.ledger.retries import holds
-from discreet.service import reports, tasks
+from discreet.service import reports, series, sessions, tasks
 from discreet.service.jobs import DIED, Jobs
 from discreet.service.problems import Problem, problem_of
 from discreet.service.releases import Releases
@@ -157,7 +157,7 @@ def main() -> None:
         perform(store, job)
 
 
-assert reports.__doc__  # registers its tasks
+assert all(one.__doc__ for one in (reports, sessions, series))  # they register their tasks
 
 if __name__ == "__main__":
     main()

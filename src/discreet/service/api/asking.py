@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field, FiniteFloat, StrictInt, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StringConstraints, model_validator
 
 from discreet.service.access import Caller
-from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, json_body, parsed, problems
+from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, caller_of, json_body, parsed, problems
 from discreet.service.asking import MOST_ITEMS, Asked
 from discreet.service.hub import Hub
 from discreet.service.problems import Problem
 
-__all__ = ["router"]
+__all__ = ["add_quick", "router"]
 
 router = APIRouter(tags=["asking"])
 
 Text = Annotated[str, StringConstraints(max_length=1000)]
-Item = Text | StrictInt
+Item = Annotated[Text | StrictInt, Field(union_mode="left_to_right")]
 Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, examples=[["film-3"]])]
 History = Annotated[
     list[Item] | dict[Text, FiniteFloat],
@@ -40,6 +40,7 @@ User = Annotated[
 ]
 Many = Annotated[int, Field(ge=1, le=MOST_ITEMS)]
 Release = str
+NAMED = {"name": "release", "in": "path", "required": True, "schema": {"type": "string", "title": "Release"}}
 
 
 class Person(Body):
@@ -56,6 +57,8 @@ class Person(Body):
 
 
 class Question(Person):
+    model_config = ConfigDict(cache_strings="none")  # histories are all different
+
     n: Many = 10
     context: Annotated[
         dict[Text, Text] | None,
@@ -128,18 +131,13 @@ class Answers(BaseModel):
     entries: list[Answer]
 
 
-@router.post(
-    "/releases/{release}/recommend",
-    response_model=Answer,
-    responses=problems(404, 409, 415),
-    openapi_extra=json_body(Question),
-)
-async def recommend(request: Request, hub: TheHub, caller: TheCaller, release: Release) -> Response:
+async def recommend(request: Request) -> Response:
     """The best items for somebody with this history, or for a user. Unknown items are ignored and named.
 
     A user among the records is asked for with a key that may (``users`` of the key). An unknown user is answered like
     an empty history. A key that may ask for all users counts as the curator's side.
     """
+    hub, caller, release = request.app.state.hub, await caller_of(request), request.path_params["release"]
     caller.require("ask")
     body = await request.body()
     row = hub.releases.known(caller, release) or await run_in_threadpool(hub.releases.recent, caller, release)
@@ -152,6 +150,17 @@ async def recommend(request: Request, hub: TheHub, caller: TheCaller, release: R
         return json_answer(hub.asking.remember(name, orjson.dumps(_recommended(model, asked, asked.history))))
     history = await run_in_threadpool(_history, hub, caller, row, asked)
     return json_answer(orjson.dumps(await run_in_threadpool(_recommended, model, asked, history), default=str))
+
+
+def add_quick(app: FastAPI) -> None:
+    """Add the route that is asked most: tried before all others, and without dependencies to be resolved."""
+    app.post(
+        "/v1/releases/{release}/recommend",
+        tags=["asking"],
+        response_model=Answer,
+        responses=problems(404, 409, 415),
+        openapi_extra={**json_body(Question), "parameters": [NAMED]},
+    )(recommend)
 
 
 def _recommended(model: Asked, asked: Question, history: Any) -> dict[str, Any]:
@@ -179,12 +188,14 @@ async def recommend_batch(request: Request, hub: TheHub, caller: TheCaller, rele
 
     def answer() -> bytes:
         row = hub.releases.recent(caller, release)
-        model, histories = hub.asking.model(row), asked.histories
-        if histories is None:
+        model = hub.asking.model(row)
+        if asked.histories is not None:
+            entries = model.recommend_many(asked.histories, asked.n)
+        else:
             users = asked.users or []
             hub.asking.own.require(caller, row, users)
-            histories = [hub.asking.own.history(row, user) for user in users]
-        return orjson.dumps({"entries": model.recommend_many(histories, asked.n)}, default=str)
+            entries = model.recommend_rows(hub.asking.own.rows(row, users, model.model.items_), asked.n)
+        return orjson.dumps({"entries": entries}, default=str)
 
     return json_answer(await run_in_threadpool(answer))
 

@@ -23,16 +23,22 @@ __all__ = ["router"]
 router = APIRouter(tags=["runs and jobs"])
 
 
+Dataset = Annotated[str, Field(max_length=100, examples=["purchases"])]
+Settings = Annotated[
+    dict[str, Any],
+    Field(
+        description="Of the method, as its schema under /methods says.", examples=[{"epsilon": "1", "delta": "1e-6"}]
+    ),
+]
+IdempotencyKey = Annotated[
+    str, Header(min_length=1, max_length=200, description="The same key returns the same job.", examples=["2026-11-18"])
+]
+
+
 class Run(Body):
-    dataset: Annotated[str, Field(max_length=100, examples=["purchases"])]
+    dataset: Dataset
     method: Annotated[str, Field(max_length=100, examples=["private-recommender"])]
-    settings: Annotated[
-        dict[str, Any],
-        Field(
-            description="Of the method, as its schema under /methods says.",
-            examples=[{"epsilon": "1", "delta": "1e-6"}],
-        ),
-    ]
+    settings: Settings
     name: Annotated[str, Field(max_length=100, examples=["nightly"])] = ""
     contexts: list[str] = Field(default_factory=list, max_length=10, examples=[["weekday"]])
     queries: Annotated[
@@ -80,10 +86,7 @@ def run(
     caller: TheCaller,
     body: Run,
     response: Response,
-    idempotency_key: Annotated[
-        str,
-        Header(min_length=1, max_length=200, description="The same key returns the same job.", examples=["2026-11-18"]),
-    ],
+    idempotency_key: IdempotencyKey,
 ) -> dict[str, Any]:
     """Charge the population, draw the noise, keep the release: a job."""
     job, new = hub.run(caller, body.request(), idempotency_key)

@@ -21,6 +21,7 @@ __all__ = [
     "ProblemBody",
     "TheCaller",
     "TheHub",
+    "caller_of",
     "json_body",
     "page_of",
     "parsed",
@@ -112,7 +113,7 @@ async def _hub(request: Request) -> Hub:
 TheHub = Annotated[Hub, Depends(_hub)]
 
 
-async def _caller(request: Request) -> Caller:
+async def caller_of(request: Request) -> Caller:
     """Who asks, by the key in the header. A key that was found good a moment ago is not looked up again."""
     hub: Hub = request.app.state.hub
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
@@ -127,7 +128,7 @@ async def _caller(request: Request) -> Caller:
     return caller
 
 
-TheCaller = Annotated[Caller, Depends(_caller)]
+TheCaller = Annotated[Caller, Depends(caller_of)]
 
 Cursor = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="next of the page before this one.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="The most entries.")]

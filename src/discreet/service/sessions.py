@@ -1,0 +1,193 @@
+"""Interactive sessions: any number of questions about a table for one charge, answered one at a time.
+
+A session lives in a thread of the server, which holds its job as the process of a job does. It is charged when it
+opens. When the server ends, the session is lost: its entry stays charged, and its job says so.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.engine import Row
+
+from discreet.coupled import PMW, QuerySession
+from discreet.coupled.query_method import QuerySetting
+from discreet.coupled.workloads.product import ProductWorkload
+from discreet.data import Table
+from discreet.errors import UsageError
+from discreet.privacy import Guarantee
+from discreet.service.access import Caller
+from discreet.service.datasets import Data, Datasets
+from discreet.service.jobs import ENDED, Jobs
+from discreet.service.problems import Problem
+from discreet.service.runs import RunRequest
+from discreet.service.tasks import CancelledError, Task, finish, ledger_of, task
+
+if TYPE_CHECKING:
+    from discreet.service.hub import Hub
+
+__all__ = ["Sessions"]
+
+MOST_OPEN = 20
+"""Sessions that one server holds at a time."""
+
+IDLE_SECONDS = 3600.0
+"""A session that nobody has asked for so long is closed, and its release kept."""
+
+WAIT_SECONDS = 60.0
+
+
+@dataclass
+class Held:
+    """An open session, and what it was asked."""
+
+    session: QuerySession
+    closing: threading.Event = field(default_factory=threading.Event)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used: float = field(default_factory=time.monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer; the same one for the same question, which then costs no update."""
+        name = json.dumps(question, sort_keys=True)
+        with self.lock:
+            self.used = time.monotonic()
+            if name not in self.asked:
+                answer = self.session.ask(question)
+                self.asked[name] = {"label": answer.label, "answer": answer.value, "source": answer.source}
+            return {**self.asked[name], "updates_left": self.session.updates_left}
+
+
+_HELD: dict[str, Held] = {}
+"""The sessions of this process, by their jobs."""
+
+
+class Sessions:
+    """Open, ask, close."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+
+    def open(self, caller: Caller, request: RunRequest, questions: int, idempotency: str) -> tuple[Row[Any], bool]:
+        """Charge and open a session. The same key returns the same session."""
+        caller.require("hold sessions")
+        hub = self.hub
+        dataset = hub._dataset(caller, request)
+        public = hub.datasets.public(caller.tenant, dataset.id)
+        guarantee = session_guarantee(request, public, questions)
+        if len(_HELD) >= MOST_OPEN:
+            raise Problem(
+                429,
+                "queue",
+                f"{MOST_OPEN} sessions are open already.",
+                remedy="Close one of them.",
+                headers={"Retry-After": "60"},
+            )
+        described = {**request.to_json(), "dataset": dataset.id, "questions": questions}
+        job, new = hub.submit_spending(caller, "session", dataset, public, guarantee, described, idempotency)
+        if job.state == "queued":
+            self._start(job.id)
+        return hub.jobs.get(caller, job.id), new
+
+    def _start(self, job: str) -> None:
+        from discreet.service.worker import perform
+
+        thread = threading.Thread(target=perform, args=(self.hub.store, job), name=f"session {job}", daemon=True)
+        thread.start()
+        until = time.monotonic() + WAIT_SECONDS
+        while job not in _HELD and thread.is_alive() and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def ask(self, caller: Caller, job: str, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer to one question. A mistake in it costs nothing."""
+        return self._held(caller, job).ask(question)
+
+    def show(self, caller: Caller, job: str) -> dict[str, Any]:
+        """Where a session stands; what it guarantees while it is open."""
+        row = self._row(caller, job)
+        held = _HELD.get(job)
+        shown = {"id": row.id, "state": row.state, "result": row.result, "problem": row.problem, "entry": row.entry}
+        if row.state == "running" and held is not None:
+            shown["state"] = "open"
+            shown |= {"updates_left": held.session.updates_left, "questions": len(held.session)}
+            shown["guarantee"] = held.session.guarantee.to_json()
+        return shown
+
+    def close(self, caller: Caller, job: str) -> Row[Any]:
+        """End a session and keep all answers as a release. Closing again returns the same."""
+        row = self._row(caller, job)
+        if row.state not in ENDED:
+            self._held(caller, job).closing.set()
+        until = time.monotonic() + WAIT_SECONDS
+        while row.state not in ENDED and time.monotonic() < until:
+            time.sleep(0.01)
+            row = self._row(caller, job)
+        return row
+
+    def _row(self, caller: Caller, job: str) -> Row[Any]:
+        caller.require("hold sessions")
+        row = self.hub.jobs.get(caller, job)
+        if row.kind != "session":
+            raise Problem(404, "not-found", f"There is no session {job!r}.", remedy="Open one.")
+        return row
+
+    def _held(self, caller: Caller, job: str) -> Held:
+        row = self._row(caller, job)
+        held = _HELD.get(job)
+        if row.state == "running" and held is not None and not held.closing.is_set():
+            return held
+        raise Problem(
+            409,
+            "session",
+            "This session is not open." if row.state != "running" else "This session is not open here.",
+            remedy="Its answers are in the release of its job." if row.result else "Open another one.",
+            session={"state": row.state, "result": row.result, "problem": row.problem},
+        )
+
+
+def session_guarantee(request: RunRequest, public: Data, questions: int) -> Guarantee:
+    """What a session will guarantee, from public values alone."""
+    table, method = _checked(request, public)
+    coupling = request._options(table).get("coupling")
+    setting = QuerySetting.of(table, ProductWorkload(table.domains, [{}]), coupling)
+    return method.session_plan(setting, questions, subject="answers to any number of linear queries").guarantee
+
+
+def _checked(request: RunRequest, data: Data) -> tuple[Table, PMW]:
+    method = request.made()
+    if not isinstance(method, PMW) or not isinstance(data, Table):
+        raise UsageError("a session is held on a table, with the method pmw.", remedy="Run other methods as a run.")
+    return data, method
+
+
+@task("session")
+def _session(task: Task) -> None:
+    """Charge, open, and hold the session until somebody closes it."""
+    store, job, request = task.store, task.job, RunRequest.from_json(task.request)
+    ledger = ledger_of(store, job, request)
+    table, method = _checked(request, Datasets(store).load(job.tenant, request.dataset))
+    task.phase("drawing")
+    session = QuerySession.open(
+        table,
+        method,
+        coupling=request._options(table).get("coupling"),
+        ledger=ledger.keyed(job.id),
+        questions=task.request["questions"],
+    )
+    held = _HELD[job.id] = Held(session)
+    try:
+        task.phase("open")
+        while not held.closing.wait(timeout=1.0):
+            if time.monotonic() - held.used > IDLE_SECONDS or Jobs(store).report(job.id, phase="open"):
+                held.closing.set()
+        with held.lock:
+            release = session.close()
+    except CancelledError:
+        release = session.close()
+    finally:
+        del _HELD[job.id]
+    finish(store, job, release)
