@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Running:
     hub: Hub
     folder: Path
     key: str
+    keys: dict[str, str] = field(default_factory=dict)
 
     def headers(self, key: str | None = None, **more: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key or self.key}", **more}

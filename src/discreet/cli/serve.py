@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,8 +38,12 @@ def serve(
         str | None, typer.Option("--public-url", metavar="URL", help="Under which address people reach it (https://…).")
     ] = None,
     root: Annotated[
-        list[Path] | None,
-        typer.Option("--root", metavar="FOLDER", help="Files below may be registered by their path; repeatable."),
+        list[str] | None,
+        typer.Option(
+            "--root",
+            metavar="[TENANT=]FOLDER",
+            help="Files below may be registered by their path; repeatable. With several tenants it names one.",
+        ),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=0, help="How many jobs run at a time.")] = 1,
     memory: Annotated[
@@ -73,11 +76,11 @@ def serve(
     """
     try:
         from discreet.service.app import create_app, run_server
-        from discreet.service.settings import ServiceSettings
+        from discreet.service.settings import ServiceSettings, is_loopback
     except ImportError as error:
         raise MissingExtraError(str(error.name), "service") from None
 
-    if insecure_local and not _is_loopback(host):
+    if insecure_local and not is_loopback(host):
         raise UsageError(
             f"--insecure-local on {host} would let everybody in.",
             remedy="Listen on 127.0.0.1, or leave --insecure-local out.",
@@ -86,7 +89,8 @@ def serve(
     settings = ServiceSettings(
         folder=folder,
         database=database,
-        roots=tuple(root or ()),
+        roots=tuple(Path(one) for one in root or () if "=" not in one),
+        tenant_roots=tuple((name, Path(place)) for name, equals, place in _split(root) if equals),
         workers=workers,
         memory_limit=None if memory is None else memory * MEGABYTE,
         upload_limit=upload_limit * MEGABYTE,
@@ -109,6 +113,10 @@ def serve(
     run_server(app, host=host, port=port)
 
 
+def _split(roots: list[str] | None) -> list[tuple[str, str, str]]:
+    return [one.partition("=") for one in roots or ()]
+
+
 def _first_start(settings: ServiceSettings, hub: Hub, *, demo: bool) -> None:
     """Print the setup link where there is no key yet."""
     if demo:
@@ -126,10 +134,3 @@ def _first_start(settings: ServiceSettings, hub: Hub, *, demo: bool) -> None:
 
 def _link(settings: ServiceSettings, token: str) -> str:
     return f"{settings.public_url}/setup#{token}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import sqlalchemy as sql
 import uvicorn
@@ -17,7 +19,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
 from discreet.service.api import admin, asking, data, interactive, keys, releases, runs
-from discreet.service.guard import HEADERS, Guard
+from discreet.service.guard import Guard
 from discreet.service.hub import Hub
 from discreet.service.pages.adding import add_pages
 from discreet.service.pages.shared import answer
@@ -69,7 +71,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     app.include_router(admin.health)
     add_pages(app)
     _add_errors(app)
-    app.add_middleware(Guard, settings=settings)
+    app.build_middleware_stack = lambda: Guard(FastAPI.build_middleware_stack(app), settings)
     return app
 
 
@@ -82,7 +84,15 @@ def run_server(app: FastAPI, *, host: str, port: int) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_keep_alive=30)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,  # somebody who follows a job does not keep the server from ending
+    )
 
 
 def _local_curator(hub: Hub) -> Caller:
@@ -111,12 +121,15 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         words = {404: "There is nothing here.", 405: "This cannot be done here."}
-        code = "too-large" if error.status_code == 413 else "http"
-        return answer(Problem(error.status_code, code, words.get(error.status_code, str(error.detail))), request)
+        code = {404: "not-found", 408: "time", 413: "too-large"}.get(error.status_code, "http")
+        text = words.get(error.status_code, str(error.detail))
+        return answer(Problem(error.status_code, code, text, headers=dict(error.headers or {})), request)
 
     @app.exception_handler(Exception)
     async def _defect(request: Request, error: Exception) -> Response:
-        LOGGER.exception("defect at %s %s", request.method, request.url.path)
-        shown = answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."), request)
-        shown.headers.update(HEADERS)  # such an answer does not pass the guard
-        return shown
+        # Where it happened, without its message, which may quote what was sent.
+        frames = traceback.extract_tb(error.__traceback__)
+        places = " < ".join(f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in reversed(frames))
+        route = getattr(request.scope.get("route"), "path", "?")
+        LOGGER.error("defect at %s %s: %s at %s", request.method, route, type(error).__name__, places)
+        return answer(Problem(500, "defect", "This is a defect of discreet.", remedy="Please report it."), request)

@@ -17,7 +17,6 @@ from discreet.errors import DiscreetError
 from discreet.service.access import Caller
 from discreet.service.problems import Problem, not_found
 from discreet.service.schema import DATASETS
-from discreet.service.settings import ServiceSettings
 from discreet.service.store import Store, fresh_id, now
 
 __all__ = ["READING", "Data", "Datasets"]
@@ -198,18 +197,18 @@ def shown(row: Row[Any], caller: Caller) -> dict[str, Any]:
     return public | {name: getattr(row, name) for name in ("file", "reading", "asks_users", "created", "who")}
 
 
-def path_below(settings: ServiceSettings, path: str) -> Path:
-    """A file that a curator names, which must lie below a configured root."""
+def path_below(roots: tuple[Path, ...], path: str, *, apart_from: Path) -> Path:
+    """A file that a curator names, which must lie below one of these folders and not in the other one."""
     try:
         found = Path(path).expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         found = None
-    if found is None or not any(found.is_relative_to(root) for root in settings.roots):
-        roots = ", ".join(map(str, settings.roots)) or "none"
+    if found is None or found.is_relative_to(apart_from) or not any(found.is_relative_to(root) for root in roots):
+        configured = ", ".join(map(str, roots)) or "none"
         raise Problem(
             422,
             "path",
             "This is not a file below a folder that the service may read.",
-            remedy=f"Upload it, or start the service with --root FOLDER. Configured: {roots}.",
+            remedy=f"Upload it, or start the service with --root FOLDER. Configured for you: {configured}.",
         )
     return found

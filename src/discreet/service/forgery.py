@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from discreet.service.problems import Problem
-from discreet.service.settings import ServiceSettings
+from discreet.service.settings import ServiceSettings, is_loopback
 
 __all__ = ["require_local", "require_same_site", "require_token"]
 
@@ -41,7 +40,7 @@ def require_local(request: Request, settings: ServiceSettings) -> None:
     another site is refused whatever it asks for.
     """
     host = request.headers.get("host", "")
-    if not _is_loopback(host) and host != urlsplit(settings.public_url).netloc:
+    if not is_loopback(urlsplit(f"//{host}").hostname or "") and host != urlsplit(settings.public_url).netloc:
         raise forged(f"The service is not reached under the name {host!r}.")
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     if (origin is not None and not _is_own(origin, request, settings)) or site in ("cross-site", "same-site"):
@@ -55,11 +54,3 @@ def forged(detail: str) -> Problem:
 def _is_own(origin: str, request: Request, settings: ServiceSettings) -> bool:
     own = urlsplit(settings.public_url)
     return origin == f"{own.scheme}://{own.netloc}" or urlsplit(origin).netloc == request.headers.get("host", "")
-
-
-def _is_loopback(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"

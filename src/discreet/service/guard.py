@@ -1,9 +1,11 @@
-"""What every request passes: the limit of its size, and the headers of its answer.
+"""What every request passes: the limits of its size and of its time, and the headers of its answer.
 
 Plain ASGI: it costs a few microseconds, where a middleware of request and response objects costs more than an answer.
 """
 
 from __future__ import annotations
+
+import asyncio
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
@@ -37,9 +39,15 @@ UPLOADS = "/v1/uploads"
 FORM_BYTES = 100_000
 """Of a form with a file: its other fields."""
 
+CHUNK_SECONDS, BODY_SECONDS = 30.0, 120.0
+"""How long the next part of a body may take to come, and the whole of one that is no upload."""
+
 
 class Guard:
-    """Refuses bodies that are too large, said or sent, and adds the headers that every answer has."""
+    """Refuses bodies that are too large, said or sent, or too slow, and adds the headers that every answer has.
+
+    It is outside of everything else, so that the answer to a defect has the headers, too.
+    """
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
         self.app, self.settings = app, settings
@@ -62,8 +70,27 @@ class Guard:
             except Problem as problem:
                 await answer(problem)(scope, receive, guarded)
                 return
+        if "\0" in scope["path"] or b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
+            await answer(Problem(400, "http", "The address has a zero byte in it."))(scope, receive, guarded)
+            return
+        begun, ended, is_upload = asyncio.get_running_loop().time(), False, self._is_upload(scope["path"])
+
+        async def in_time() -> Message:
+            """The next part of the body. What comes after it, the end of the connection, is waited for as long."""
+            nonlocal ended
+            if ended:
+                return await receive()
+            left = BODY_SECONDS - (asyncio.get_running_loop().time() - begun)
+            try:
+                async with asyncio.timeout(CHUNK_SECONDS if is_upload else min(left, CHUNK_SECONDS)):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "The body of the request did not come in time.") from None
+            ended = not message.get("more_body", False)
+            return message
+
         if scope["path"] == UPLOADS:
-            await self.app(scope, receive, guarded)
+            await self.app(scope, in_time, guarded)
             return
         limit = self._limit(scope["path"])
         size = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
@@ -74,7 +101,7 @@ class Guard:
 
         async def counted() -> Message:
             nonlocal left
-            message = await receive()
+            message = await in_time()
             left -= len(message.get("body", b""))
             if left < 0:  # it did not say how long it is
                 raise HTTPException(413, _too_large(limit).detail)
@@ -84,8 +111,10 @@ class Guard:
 
     def _limit(self, path: str) -> int:
         """The most bytes of a request: forms with a file have the limit of uploads."""
-        is_upload = path.startswith("/populations/") and path.endswith("/data")
-        return self.settings.upload_limit + FORM_BYTES if is_upload else self.settings.body_limit
+        return self.settings.upload_limit + FORM_BYTES if self._is_upload(path) else self.settings.body_limit
+
+    def _is_upload(self, path: str) -> bool:
+        return path == UPLOADS or (path.startswith("/populations/") and path.endswith("/data"))
 
 
 def _too_large(limit: int) -> Problem:

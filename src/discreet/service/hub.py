@@ -6,6 +6,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.engine import Connection, Row
@@ -13,11 +14,11 @@ from sqlalchemy.engine import Connection, Row
 from discreet.privacy import Guarantee, Standing
 from discreet.service.access import Caller
 from discreet.service.asking import Asking
-from discreet.service.datasets import Datasets
+from discreet.service.datasets import Datasets, path_below
 from discreet.service.jobs import Jobs
 from discreet.service.keys import Keys
 from discreet.service.populations import Populations, amount_of
-from discreet.service.problems import Problem
+from discreet.service.problems import Problem, not_found
 from discreet.service.releases import Releases, guarantee_lines
 from discreet.service.reports import Reports
 from discreet.service.runs import RunRequest, cost_of
@@ -56,6 +57,21 @@ class Hub:
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._counted: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()
+
+    def roots(self, caller: Caller) -> tuple[Path, ...]:
+        """The folders below which a curator may register files.
+
+        A root that names a tenant is that tenant's. One that names none is for a service with one tenant: the curators
+        of several would read each other's files.
+        """
+        settings, names = self.store.settings, self.keys.tenants()
+        mine = [folder for name, folder in settings.tenant_roots if name == self.keys.tenant_name(caller.tenant)]
+        shared = [] if len(names) > 1 else list(settings.roots)
+        return (*mine, *shared)
+
+    def file_below_roots(self, caller: Caller, path: str) -> Path:
+        """A file that a curator names by its path, below a root and not one of the service's own."""
+        return path_below(self.roots(caller), path, apart_from=self.store.settings.folder)
 
     # Estimate, rehearse, run
 
@@ -163,7 +179,8 @@ class Hub:
     def _dataset(self, caller: Caller, request: RunRequest) -> Row[Any]:
         """The dataset of a request, of a population that the caller may know of."""
         row = self.datasets.get(caller, request.dataset)
-        self.populations.get(caller, row.population)
+        if not self.populations.may_know(caller, row.population):
+            raise not_found("dataset", request.dataset)
         return row
 
     # Limits

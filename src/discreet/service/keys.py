@@ -69,6 +69,11 @@ class Keys:
         """The names of all tenants."""
         return [row.name for row in self.store.all(sql.select(TENANTS).order_by(TENANTS.c.created))]
 
+    def tenant_name(self, tenant: str) -> str:
+        """The name of a tenant."""
+        row = self.store.one(sql.select(TENANTS.c.name).where(TENANTS.c.id == tenant))
+        return "" if row is None else row.name
+
     def tenant(self, name: str) -> str:
         """The id of a tenant."""
         row = self.store.one(sql.select(TENANTS).where(TENANTS.c.name == name))
@@ -176,10 +181,12 @@ class Keys:
         rows = self.store.all(sql.select(KEYS).where(KEYS.c.tenant == caller.tenant).order_by(KEYS.c.created))
         return [public(row) for row in rows]
 
-    def require_known(self, caller: Caller, key: str) -> None:
-        """Refuse a key that the tenant does not have."""
+    def require_known(self, caller: Caller, key: str, *, role: Role | None = None) -> None:
+        """Refuse a key that the tenant does not have, or that is of another role."""
         with self.store.read() as connection:
-            self._require(connection, caller, key)
+            row = self._require(connection, caller, key)
+        if role is not None and row.role != role:
+            raise Problem(409, "role", f"This is a key of the role {row.role}.", remedy=f"Name a key of an {role}.")
 
     def _require(self, connection: Any, caller: Caller, key: str) -> Row[Any]:
         row = connection.execute(sql.select(KEYS).where(KEYS.c.id == key, KEYS.c.tenant == caller.tenant)).first()

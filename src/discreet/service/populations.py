@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from discreet.privacy import Guarantee, Ledger
 from discreet.privacy.ledger import Account, Amount, Statement
+from discreet.privacy.ledger.requests import Terms
 from discreet.privacy.losses import Approximate, Loss, Pure
 from discreet.privacy.numbers import as_fraction
 from discreet.service.access import Caller
@@ -62,6 +63,17 @@ def amount_of(given: Mapping[str, Any]) -> Amount:
     return Amount(as_fraction(given["epsilon"]), as_fraction(given.get("delta", 0)))
 
 
+def _left_behind(ledger: Ledger, name: str, terms: Mapping[str, Any]) -> Account | None:
+    """The account that was opened just before a crash, if it is the one that is asked for and nothing was charged."""
+    found = next((account for account in ledger.datasets() if account.name == name), None)
+    if found is None or ledger.statement(name).every:
+        return None
+    asked = Terms.of(**{"delta": 0, "unit": "user", "view": "basic", "per": None, "time_zone": None, "lifetime": None}
+                     | dict(terms))  # fmt: skip
+    same = (found.limit, found.unit, found.view, found.time_zone, found.lifetime)
+    return found if same == (asked.limit, asked.unit, asked.view, asked.time_zone, asked.lifetime) else None
+
+
 class Populations:
     """The populations of tenants."""
 
@@ -78,8 +90,12 @@ class Populations:
                 "A population that is open to analysts is limited by the basic sum: they choose after seeing results.",
                 remedy='Leave view out, or give "basic".',
             )
-        account = self.store.ledger(caller.tenant, caller.who).open(population=name, **terms)
-        with self.store.write("populations") as connection:
+        ledger = self.store.ledger(caller.tenant, caller.who)
+        with self.store.write(f"populations {caller.tenant}") as connection:
+            known = connection.execute(self._rows(caller).where(POPULATIONS.c.name == name)).first()
+            account = None if known is not None else _left_behind(ledger, name, terms)
+            if account is None:
+                account = ledger.open(population=name, **terms)
             connection.execute(
                 sql.insert(POPULATIONS).values(
                     tenant=caller.tenant, name=name, open_to_analysts=open_to_analysts, allowances={}
@@ -106,10 +122,29 @@ class Populations:
             raise not_found("population", name)
         return row
 
+    def may_know(self, caller: Caller, name: str) -> bool:
+        """Whether there is a population that the caller may know of."""
+        row = self.store.one(self._rows(caller).where(POPULATIONS.c.name == name))
+        return row is not None and self._visible(caller, row)
+
     def statement(self, caller: Caller, name: str) -> Statement:
         """What was spent about a population, and what is left."""
         self.get(caller, name)
         return self.store.ledger(caller.tenant, caller.who).statement(name)
+
+    def entries_for(self, caller: Caller, statement: dict[str, Any]) -> dict[str, Any]:
+        """A statement as a caller may see it: times of day and places on the disk are the curator's.
+
+        When a release was begun, settled and saved tells how long reading and drawing took, which depends on records.
+        """
+        if caller.is_curator:
+            return statement
+        hidden = {"settled_at": None, "saved_at": None, "saved_in": None}
+        cut = {
+            name: [{**entry, **hidden, "reserved_at": entry["reserved_at"][:10]} for entry in statement[name]]
+            for name in ("entries", "refuted")
+        }
+        return {**statement, **cut}
 
     def ledger(self, caller: Caller, name: str, *, delta: Any = 0) -> Ledger:
         """The ledger as it is charged for a population: a filter where analysts may choose."""

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Row
 from discreet.models.registry import create, entry_of
 from discreet.service.access import Caller
 from discreet.service.datasets import Datasets
+from discreet.service.jobs import Jobs
 from discreet.service.problems import not_found
 from discreet.service.schema import REPORTS
 from discreet.service.store import Store, fresh_id, now
@@ -26,15 +27,20 @@ class Reports:
 
     def listed(self, caller: Caller, *, before: int | None = None, limit: int = 50) -> list[Row[Any]]:
         caller.require("read reports")
-        query = sql.select(REPORTS).where(REPORTS.c.tenant == caller.tenant).order_by(REPORTS.c.number.desc())
+        query = self._rows(caller).order_by(REPORTS.c.number.desc())
         return self.store.all((query if before is None else query.where(REPORTS.c.number < before)).limit(limit))
 
     def get(self, caller: Caller, report: str) -> Row[Any]:
         caller.require("read reports")
-        row = self.store.one(sql.select(REPORTS).where(REPORTS.c.id == report, REPORTS.c.tenant == caller.tenant))
+        row = self.store.one(self._rows(caller).where(REPORTS.c.id == report))
         if row is None:
             raise not_found("report", report)
         return row
+
+    def _rows(self, caller: Caller) -> Any:
+        """Audits are for auditors, too; attacks and risk curves are the curator's alone."""
+        query = sql.select(REPORTS).where(REPORTS.c.tenant == caller.tenant)
+        return query if caller.is_curator else query.where(REPORTS.c.kind == "audit")
 
 
 def keep(task: Task, summary: str, report: dict[str, Any]) -> None:
@@ -55,7 +61,7 @@ def keep(task: Task, summary: str, report: dict[str, Any]) -> None:
                 who=job.who,
             )
         )
-    task.done({"report": name})
+        Jobs(store).end(connection, job.id, "done", result={"report": name})
 
 
 @task("audit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -9,9 +10,17 @@ from typing import Any, Self
 
 from discreet.errors import UsageError
 
-__all__ = ["ServiceSettings"]
+__all__ = ["ServiceSettings", "is_loopback"]
 
 MEGABYTE = 1024**2
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name is this machine's own."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,9 @@ class ServiceSettings:
     database
         The URL of a PostgreSQL database for keys, jobs and ledgers; None keeps them in SQLite files in the folder.
     roots
-        Folders below which a curator may register files by their path.
+        Folders below which a curator may register files by their path, where there is one tenant.
+    tenant_roots
+        The same for one tenant each: the name of the tenant and a folder.
     workers
         How many jobs run at the same time.
     upload_limit, body_limit
@@ -49,6 +60,7 @@ class ServiceSettings:
     folder: Path
     database: str | None = None
     roots: tuple[Path, ...] = ()
+    tenant_roots: tuple[tuple[str, Path], ...] = ()
     workers: int = 1
     upload_limit: int = 2048 * MEGABYTE
     body_limit: int = 8 * MEGABYTE
@@ -65,6 +77,8 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser().resolve())
         object.__setattr__(self, "roots", tuple(Path(root).expanduser().resolve() for root in self.roots))
+        named = tuple((name, Path(root).expanduser().resolve()) for name, root in self.tenant_roots)
+        object.__setattr__(self, "tenant_roots", named)
         for name in ("workers", "upload_limit", "body_limit", "queue_limit", "key_queue_limit", "rate_limit"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "workers" else 1):
@@ -82,7 +96,12 @@ class ServiceSettings:
 
     def to_json(self) -> dict[str, Any]:
         """For the processes of jobs; has the password of the database."""
-        return {**asdict(self), "folder": str(self.folder), "roots": [str(root) for root in self.roots]}
+        return {
+            **asdict(self),
+            "folder": str(self.folder),
+            "roots": [str(root) for root in self.roots],
+            "tenant_roots": [[name, str(root)] for name, root in self.tenant_roots],
+        }
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:

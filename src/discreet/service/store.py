@@ -135,9 +135,7 @@ class Store:
     @contextmanager
     def holding(self, job: str) -> Iterator[bool]:
         """Hold a job, as long as this process lives; False where another process holds it."""
-        folder = self.settings.folder / "locks"
-        folder.mkdir(exist_ok=True, mode=0o700)
-        with _locked(folder / job) as mine:
+        with _locked(self._lock_folder() / job) as mine:
             if not (mine and self.is_postgres):
                 yield mine
                 return
@@ -146,6 +144,17 @@ class Store:
                 for setting in ("tcp_keepalives_idle = 20", "tcp_keepalives_interval = 10", "tcp_keepalives_count = 3"):
                     connection.exec_driver_sql(f"SET {setting}")
                 yield bool(connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one())
+
+    def sweep_locks(self) -> None:
+        """Remove the files of locks that nobody holds: those of processes that were killed at their very end."""
+        for file in [*self._lock_folder().iterdir()]:
+            with _locked(file):
+                pass
+
+    def _lock_folder(self) -> Path:
+        folder = self.settings.folder / "locks"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        return folder
 
     # Places
 

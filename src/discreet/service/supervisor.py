@@ -41,6 +41,7 @@ class Supervisor:
         self._thread = threading.Thread(target=self._run, name="discreet-jobs", daemon=True)
 
     def start(self) -> None:
+        self.store.sweep_locks()
         self._thread.start()
 
     def stop(self, *, kill: bool = False) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from discreet.errors import LedgerError
 from discreet.service.access import Caller
-from discreet.service.api.shared import Body, TheCaller, TheHub, problems
-from discreet.service.datasets import path_below
+from discreet.service.api.shared import Body, TheCaller, TheHub, is_plain, problems
 from discreet.service.hub import Hub
 from discreet.service.jobs import job_for
 from discreet.service.problems import Problem
@@ -27,6 +26,9 @@ router = APIRouter(tags=["populations and data"])
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w][\w .:-]*$", examples=["customers"])]
 Number = Annotated[str | int | float, Field(examples=["1/2", "1e-6"])]
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".arrow", ".csv.gz", ".tsv.gz")
+
+
+Declared = dict[Literal["users", "records", "rows"], Annotated[int, Field(ge=1, le=10**10)]]
 
 
 class Limit(Body):
@@ -56,7 +58,7 @@ class Registration(Body):
         description="How to read it: names of columns, scale, …",
         examples=[{"user": "customer", "item": "sku"}],
     )
-    declared: dict[str, Annotated[int, Field(ge=1, le=10**10)]] = Field(
+    declared: Declared = Field(
         default_factory=dict,
         description="Public figures for estimates and rehearsals.",
         examples=[{"users": 10000, "records": 30}],
@@ -96,7 +98,7 @@ def show_population(hub: TheHub, caller: TheCaller, population: str) -> dict[str
 def show_statement(hub: TheHub, caller: TheCaller, population: str) -> dict[str, Any]:
     """Everything that was charged, entry by entry."""
     caller.require("read statements")
-    return hub.populations.statement(caller, population).to_json()
+    return hub.populations.entries_for(caller, hub.populations.statement(caller, population).to_json())
 
 
 @router.put(
@@ -105,7 +107,7 @@ def show_statement(hub: TheHub, caller: TheCaller, population: str) -> dict[str,
 def allow(hub: TheHub, caller: TheCaller, population: str, key: str, body: Limit) -> None:
     """Say what one analyst may spend, within the limit of the population."""
     caller.require("open populations")
-    hub.keys.require_known(caller, key)
+    hub.keys.require_known(caller, key, role="analyst")
     hub.populations.allow(caller, population, key, body.model_dump())
 
 
@@ -114,6 +116,8 @@ def allow(hub: TheHub, caller: TheCaller, population: str, key: str, body: Limit
 )
 def disallow(hub: TheHub, caller: TheCaller, population: str, key: str) -> None:
     """Take an allowance away."""
+    caller.require("open populations")
+    hub.keys.require_known(caller, key)
     hub.populations.allow(caller, population, key, None)
 
 
@@ -129,14 +133,13 @@ def list_datasets(hub: TheHub, caller: TheCaller) -> dict[str, Any]:
 def register_dataset(hub: TheHub, caller: TheCaller, body: Registration) -> dict[str, Any]:
     """Register a file below a configured root. It is read and attached to its population by a job."""
     caller.require("manage data")
-    settings = hub.store.settings
-    catalog = None if body.catalog is None else path_below(settings, body.catalog)
+    catalog = None if body.catalog is None else hub.file_below_roots(caller, body.catalog)
     return registered(
         hub,
         caller,
         name=body.name,
         population=body.population,
-        file=path_below(settings, body.path),
+        file=hub.file_below_roots(caller, body.path),
         reading=body.reading,
         catalog=catalog,
         declared=body.declared,
@@ -176,7 +179,12 @@ async def upload(
     if content_length is not None and content_length > limit:
         raise too_large(limit)
     hub.populations.get(caller, population)
-    options, figures = _json_object(reading, "reading"), _json_object(declared, "declared")
+    options = _json_object(reading, "reading")
+    try:
+        figures = TypeAdapter(Declared).validate_json(declared)
+    except ValidationError:
+        text = "declared is not a JSON object of users, records and rows."
+        raise Problem(422, "request", text, remedy='Write for example {"users": 10000}.') from None
     folder = hub.store.folder(caller.tenant, "data", fresh_id("up"))
     file = folder / f"upload{ending}"
     try:
@@ -219,9 +227,9 @@ def registered(hub: Hub, caller: Caller, **given: Any) -> dict[str, Any]:
 def _json_object(text: str, what: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not is_plain(found):
         raise Problem(422, "request", f"{what} is not a JSON object.", remedy='Write for example {"user": "customer"}.')
     return found
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from discreet.privacy.folders import SOURCE
 from discreet.service.api.shared import Cursor, Limit, TheCaller, TheHub, page_of, problems
 from discreet.service.releases import release_for
 
@@ -71,6 +72,7 @@ def download_release(hub: TheHub, caller: TheCaller, release: str) -> Response:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(Path(row.place).iterdir()):
-            archive.write(file, f"{row.id}/{file.name}")
+            if file.name != SOURCE:  # where the curator keeps the records
+                archive.write(file, f"{row.id}/{file.name}")
     headers = {"Content-Disposition": f'attachment; filename="{row.id}.zip"'}
     return Response(packed.getvalue(), media_type="application/zip", headers=headers)

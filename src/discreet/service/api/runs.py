@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -23,6 +24,9 @@ __all__ = ["router"]
 router = APIRouter(tags=["runs and jobs"])
 
 
+FOLLOW_SECONDS = 300.0
+"""How long one request follows a job."""
+
 Dataset = Annotated[str, Field(max_length=100, examples=["purchases"])]
 Settings = Annotated[
     dict[str, Any],
@@ -31,7 +35,14 @@ Settings = Annotated[
     ),
 ]
 IdempotencyKey = Annotated[
-    str, Header(min_length=1, max_length=200, description="The same key returns the same job.", examples=["2026-11-18"])
+    str,
+    Header(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]([ -~]*[!-~])?$",
+        description="The same key returns the same job.",
+        examples=["2026-11-18"],
+    ),
 ]
 
 
@@ -128,8 +139,9 @@ async def follow_job(hub: TheHub, caller: TheCaller, job: str) -> StreamingRespo
 
 
 async def _events(hub: Hub, caller: Caller, job: str) -> AsyncIterator[str]:
-    told = None
-    while True:
+    """Where a job stands until it ends; after some minutes the browser asks again, with a key that is still good."""
+    told, until = None, time.monotonic() + FOLLOW_SECONDS
+    while time.monotonic() < until:
         shown = job_for(await asyncio.to_thread(hub.jobs.get, caller, job), caller)
         if shown != told:
             told = shown

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.service.access import Caller
 from discreet.service.hub import Hub
@@ -22,6 +23,7 @@ __all__ = [
     "TheCaller",
     "TheHub",
     "caller_of",
+    "is_plain",
     "json_body",
     "page_of",
     "parsed",
@@ -29,10 +31,38 @@ __all__ = [
 ]
 
 
+MOST_DEPTH = 20
+"""How deep a body may be nested."""
+
+
 class Body(BaseModel):
     """Of a request: names that are not known are refused, so that a typing error is not a default."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, given: Any) -> Any:
+        if not is_plain(given):
+            raise ValueError(
+                "this has a zero byte, a broken character, a number that is not one, or is nested too deep"
+            )
+        return given
+
+
+def is_plain(given: Any, depth: int = MOST_DEPTH) -> bool:
+    """Whether a value of JSON can be kept and given back: no database takes half a character or an infinite number."""
+    if isinstance(given, str):
+        return "\0" not in given and (given.isascii() or not any("\ud800" <= one <= "\udfff" for one in given))
+    if isinstance(given, float):
+        return isfinite(given)
+    if isinstance(given, int):
+        return given.bit_length() <= 4000
+    if isinstance(given, list | tuple | dict) and not depth:
+        return False
+    if isinstance(given, dict):
+        return all(is_plain(key) and is_plain(value, depth - 1) for key, value in given.items())
+    return not isinstance(given, list | tuple) or all(is_plain(one, depth - 1) for one in given)
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)
@@ -88,6 +118,8 @@ MEANINGS = {
     401: "There is no valid key.",
     403: "The key may not do this.",
     404: "There is no such thing, or it is somebody else's.",
+    405: "This is not done here.",
+    408: "The request did not come in time.",
     409: "It conflicts with what is there: the budget, a name, a key.",
     413: "The request is too large.",
     415: "The body is of another type.",
@@ -102,7 +134,7 @@ def problems(*more: int) -> dict[int | str, dict[str, Any]]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
     return {
         status: {"description": MEANINGS[status], "model": ProblemBody, "content": content}
-        for status in sorted({400, 401, 403, 413, 422, 429, *more})
+        for status in sorted({400, 401, 403, 408, 413, 422, 429, *more})
     }
 
 

@@ -13,7 +13,6 @@ from starlette.datastructures import FormData, UploadFile
 from discreet.errors import DiscreetError
 from discreet.privacy.cadence import cadences
 from discreet.service.api.data import ENDINGS, NewPopulation, registered
-from discreet.service.datasets import path_below
 from discreet.service.pages.overview import population_cards
 from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, go, typed
 from discreet.service.problems import Problem
@@ -172,7 +171,7 @@ def add_data(request: Request, visitor: TheVisitor, form: TheForm, population: s
     try:
         common = _declared(given, population)
         if given["path"]:
-            file = path_below(visitor.hub.store.settings, given["path"])
+            file = visitor.hub.file_below_roots(visitor.caller, given["path"])
         else:
             folder = visitor.hub.store.folder(visitor.caller.tenant, "data", fresh_id("up"))
             file = _kept(form, folder)
