@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 from discreet.cli.app import app as command
 from discreet.service import remembering
 from discreet.service.app import create_app
-from discreet.service.schema import KEYS
+from discreet.service.reports import keep
+from discreet.service.schema import KEYS, REPORTS
 from discreet.service.settings import ServiceSettings
+from discreet.service.tasks import Task
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +37,27 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     token = running.hub.keys.add_tenant("rival")[1]
     running.keys["rival"] = running.hub.keys.redeem(token, "rita")
     running.keys["curator"] = running.key
-    asked = {"dataset": "films", "method": "ppns", "settings": {"epsilon": 1}, "options": {"seconds": 5, "runs": 10}}
-    assert running.work(running.call("POST", "/reports/audit", json=asked).json()["id"])["state"] == "done"
+    job = running.call("POST", "/runs/rehearse", json=COUNTS).json()["id"]
+    row = running.hub.jobs.find(job)
+    keep(Task(running.hub.store, row), "nothing found", {})  # as an audit does; real ones take seconds
+    for kind in ("audit", "risk"):
+        with running.hub.store.write() as connection:
+            values = {**row_of(connection, REPORTS), "id": f"rep_{kind}", "kind": kind}
+            connection.execute(sql.insert(REPORTS).values(**values))
     with running.web:
         yield running
+
+
+def row_of(connection: Any, table: Any) -> dict[str, Any]:
+    """The first row of a table, without its number."""
+    row = connection.execute(sql.select(table).order_by(table.c.number)).mappings().first()
+    return {name: value for name, value in row.items() if name != "number"}
+
+
+def test_an_auditor_sees_audits_and_no_other_report(service: Running) -> None:
+    assert {one["kind"] for one in service.get("/reports")["entries"]} >= {"audit", "risk"}
+    assert {one["kind"] for one in service.get("/reports", key=service.keys["auditor"])["entries"]} == {"audit"}
+    assert service.call("GET", "/reports/rep_risk", key=service.keys["auditor"]).status_code == 404
 
 
 def ask(service: Running, row: Row, key: str | None, role: str) -> httpx.Response:

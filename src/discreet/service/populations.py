@@ -11,7 +11,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from discreet.privacy import Guarantee, Ledger
-from discreet.privacy.ledger import Account, Amount, Statement
+from discreet.privacy.ledger import Account, Amount, Entry, Statement
 from discreet.privacy.ledger.requests import Terms
 from discreet.privacy.losses import Approximate, Loss, Pure
 from discreet.privacy.numbers import as_fraction
@@ -19,7 +19,7 @@ from discreet.service.access import Caller
 from discreet.service.jobs import queue_of
 from discreet.service.problems import Problem, not_found
 from discreet.service.schema import JOBS, POPULATIONS
-from discreet.service.store import Store
+from discreet.service.store import Store, day_of
 
 __all__ = ["AdaptiveLedger", "Populations", "amount_of"]
 
@@ -72,6 +72,15 @@ def _left_behind(ledger: Ledger, name: str, terms: Mapping[str, Any]) -> Account
                      | dict(terms))  # fmt: skip
     same = (found.limit, found.unit, found.view, found.time_zone, found.lifetime)
     return found if same == (asked.limit, asked.unit, asked.view, asked.time_zone, asked.lifetime) else None
+
+
+def _cut(entry: Entry) -> Entry:
+    """An entry without times of day and places on the disk.
+
+    When a release was begun, settled and saved tells how long reading and drawing took, which depends on the records.
+    """
+    times = {name: getattr(entry, name) for name in ("reserved_at", "drawing_at", "settled_at", "saved_at")}
+    return replace(entry, saved_in=None, **{name: time and day_of(time) for name, time in times.items()})
 
 
 class Populations:
@@ -130,21 +139,14 @@ class Populations:
     def statement(self, caller: Caller, name: str) -> Statement:
         """What was spent about a population, and what is left."""
         self.get(caller, name)
-        return self.store.ledger(caller.tenant, caller.who).statement(name)
-
-    def entries_for(self, caller: Caller, statement: dict[str, Any]) -> dict[str, Any]:
-        """A statement as a caller may see it: times of day and places on the disk are the curator's.
-
-        When a release was begun, settled and saved tells how long reading and drawing took, which depends on records.
-        """
+        statement = self.store.ledger(caller.tenant, caller.who).statement(name)
         if caller.is_curator:
             return statement
-        hidden = {"settled_at": None, "saved_at": None, "saved_in": None}
-        cut = {
-            name: [{**entry, **hidden, "reserved_at": entry["reserved_at"][:10]} for entry in statement[name]]
-            for name in ("entries", "refuted")
-        }
-        return {**statement, **cut}
+        return replace(
+            statement,
+            entries=tuple(map(_cut, statement.entries)),
+            refuted=tuple(map(_cut, statement.refuted)),
+        )
 
     def ledger(self, caller: Caller, name: str, *, delta: Any = 0) -> Ledger:
         """The ledger as it is charged for a population: a filter where analysts may choose."""

@@ -23,7 +23,7 @@ from discreet.privacy import Ledger, entropy
 from discreet.service.schema import LOG, SERVICE, TABLES, VERSION
 from discreet.service.settings import ServiceSettings
 
-__all__ = ["Store", "fresh_id", "now"]
+__all__ = ["Store", "day_of", "fresh_id", "now"]
 
 WAIT_SECONDS = 60
 MOST_CONNECTIONS = 40
@@ -35,6 +35,11 @@ AnyLedger = TypeVar("AnyLedger", bound=Ledger)
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def day_of(time: str) -> str:
+    """The beginning of the day of a time."""
+    return f"{time[:10]}T00:00:00Z"
 
 
 def fresh_id(prefix: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import sqlalchemy as sql
@@ -9,11 +10,11 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from discreet.service.access import Caller
 from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, page_of, problems
-from discreet.service.jobs import DIED, job_for
+from discreet.service.jobs import job_for
+from discreet.service.log import log_lines
 from discreet.service.metrics import CONTENT_TYPE, metrics
-from discreet.service.schema import LOG, TENANTS
+from discreet.service.schema import TENANTS
 
 __all__ = ["health", "router"]
 
@@ -86,19 +87,5 @@ def ready(hub: TheHub) -> Response:
 @router.get("/log", responses=problems())
 def show_log(hub: TheHub, caller: TheCaller, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """Who did what, the latest first. Nothing is ever removed from it."""
-    caller.require("read log")
-    query = sql.select(LOG).where(LOG.c.tenant == caller.tenant).order_by(LOG.c.number.desc()).limit(limit)
-    rows = hub.store.all(query if cursor is None else query.where(LOG.c.number < cursor))
-    return page_of(rows, [line_for(row, caller) for row in rows], limit)
-
-
-def line_for(row: Any, caller: Caller) -> dict[str, Any]:
-    """What a caller sees of a line of the log.
-
-    Lines of the processes of jobs tell when a job ended and why, which depends on the records: whoever is not a curator
-    sees the day, and not why.
-    """
-    line = {name: getattr(row, name) for name in ("number", "at", "who", "action", "subject", "outcome")}
-    if not caller.is_curator and row.action in ("release", "failed"):
-        line |= {"at": row.at[:10], "outcome": row.outcome if row.outcome in ("rehearsal", DIED) else ""}
-    return line
+    rows = log_lines(hub.store, caller, before=cursor, limit=limit)
+    return page_of(rows, [asdict(row) for row in rows], limit)

@@ -98,7 +98,7 @@ def show_population(hub: TheHub, caller: TheCaller, population: str) -> dict[str
 def show_statement(hub: TheHub, caller: TheCaller, population: str) -> dict[str, Any]:
     """Everything that was charged, entry by entry."""
     caller.require("read statements")
-    return hub.populations.entries_for(caller, hub.populations.statement(caller, population).to_json())
+    return hub.populations.statement(caller, population).to_json()
 
 
 @router.put(

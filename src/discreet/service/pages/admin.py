@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sql
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from discreet.service.access import ACTIONS, ROLES
+from discreet.service.log import log_lines
 from discreet.service.pages.api_reference import reference
 from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, go, typed
 from discreet.service.problems import Problem
 from discreet.service.releases import guarantee_lines
-from discreet.service.schema import LOG
 
 __all__ = ["router"]
 
@@ -162,9 +161,7 @@ def revoke(visitor: TheVisitor, form: TheForm, key: str) -> Response:
 @router.get("/log")
 def log_page(visitor: TheVisitor, before: int | None = None) -> Response:
     """Who did what."""
-    visitor.caller.require("read log")
-    query = sql.select(LOG).where(LOG.c.tenant == visitor.caller.tenant).order_by(LOG.c.number.desc()).limit(PER_PAGE)
-    rows = visitor.hub.store.all(query if before is None else query.where(LOG.c.number < before))
+    rows = log_lines(visitor.hub.store, visitor.caller, before=before, limit=PER_PAGE)
     return visitor.page("log.html", rows=rows, more=rows[-1].number if len(rows) == PER_PAGE else None)
 
 

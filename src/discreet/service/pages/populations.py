@@ -103,7 +103,7 @@ def _population(visitor: Visitor, name: str, form: Form, *, nights: int = 365) -
         plan=_plan(card, nights),
         nights=nights,
         releases=[release_for(row, me) for row in hub.releases.listed(me, population=name, limit=6)],
-        roots=hub.store.settings.roots,
+        roots=hub.roots(me) if me.is_curator else (),
         endings=", ".join(ENDINGS),
         megabytes=hub.store.settings.upload_limit // 1024**2,
     )
