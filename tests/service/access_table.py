@@ -63,6 +63,9 @@ UPLOAD = {
     "content": b"user,item\nann,tea\n",
 }
 
+SESSION = _json(dataset="films", settings={"epsilon": "1/8", "updates": 2})
+SERIES = _json(dataset="films", method="weighted", settings={"epsilon": "1/8", "delta": "1e-7", "cap": 5}, steps=2)
+
 TABLE = (
     Row(
         "POST /v1/setup", OPEN, "get the first key, with the token of a one-time link", 401, _json(token="x", name="x")
@@ -159,6 +162,15 @@ TABLE = (
     Row(
         "POST /v1/releases/{release}/answers", ASKERS, "ask other queries", 409, _json(queries=[{}]), names=("release",)
     ),
+    Row("POST /v1/sessions", SPENDERS, "open a session of questions, charged once", 422, SESSION),
+    Row("GET /v1/sessions/{session}", SPENDERS, "see a session; an analyst their own", 404),
+    Row("POST /v1/sessions/{session}/ask", SPENDERS, "ask a question in it", 404, _json(question={})),
+    Row("POST /v1/sessions/{session}/close", SPENDERS, "close it", 404),
+    Row("POST /v1/series/estimate", CURATOR, "see what a series would cost", 200, SERIES),
+    Row("POST /v1/series", CURATOR, "open a series, charged once", 202, SERIES),
+    Row("GET /v1/series", AUDITORS, "list series"),
+    Row("GET /v1/series/{series}", AUDITORS, "see a series", 404),
+    Row("POST /v1/series/{series}/advance", CURATOR, "take the next step of a series", 404, _json(dataset="films")),
     Row(
         "POST /v1/reports/audit",
         CURATOR,
@@ -202,6 +214,8 @@ def fresh(service: Running) -> dict[str, Callable[[str], str]]:
         "release": lambda role: service.get("/releases/nightly")["id"],
         "item": lambda role: "film-3",
         "report": lambda role: "rep_audit",
+        "session": lambda role: "missing",
+        "series": lambda role: "missing",
     }
 
 

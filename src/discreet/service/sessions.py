@@ -22,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.privacy import Guarantee
 from discreet.service.access import Caller
 from discreet.service.datasets import Data, Datasets
-from discreet.service.jobs import ENDED, Jobs
+from discreet.service.jobs import ENDED, Jobs, job_for
 from discreet.service.problems import Problem
 from discreet.service.runs import RunRequest
 from discreet.service.tasks import CancelledError, Task, finish, ledger_of, task
@@ -110,7 +110,8 @@ class Sessions:
         """Where a session stands; what it guarantees while it is open."""
         row = self._row(caller, job)
         held = _HELD.get(job)
-        shown = {"id": row.id, "state": row.state, "result": row.result, "problem": row.problem, "entry": row.entry}
+        seen = job_for(row, caller)
+        shown = {name: seen[name] for name in ("id", "state", "result", "problem", "entry")}
         if row.state == "running" and held is not None:
             shown["state"] = "open"
             shown |= {"updates_left": held.session.updates_left, "questions": len(held.session)}
