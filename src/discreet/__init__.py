@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
     from discreet.series import Series
+    from discreet.service.client import Client
     from discreet.studies import study
     from discreet.subsets import recommend_privately
 
@@ -77,10 +78,12 @@ _HOMES = {
     "studies": "discreet.studies",
     "recommend_privately": "discreet.subsets",
     "Series": "discreet.series",
+    "Client": "discreet.service.client",
     "testing": "discreet.testing",
 }
 
 __all__ = [
+    "Client",
     "DiscreetError",
     "Guarantee",
     "Interactions",

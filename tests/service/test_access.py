@@ -141,6 +141,10 @@ def test_another_tenant_cannot_name_our_things_in_a_body(service: Running) -> No
         "/runs/rehearse": COUNTS,
         "/runs": COUNTS,
         "/reports/audit": {"dataset": "films", "method": "ppns", "settings": {"epsilon": 1}},
+        "/reports/risk": {"release": "nightly"},
+        "/reports/attack": {"dataset": "films", "against": ["knn"]},
+        "/series": {"dataset": "films", "method": "weighted", "settings": {"epsilon": 1, "cap": 3}, "steps": 2},
+        "/sessions": {"dataset": "films", "settings": {"epsilon": 1}},
     }.items():
         headers = {"Idempotency-Key": "rival"}
         answer = service.call("POST", path, key=service.keys["rival"], json=body, headers=headers)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.commands import Settings, chosen_from, model_of, settings_of
+from discreet.cli.commands import Settings, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, progressing
 from discreet.cli.reading import DataPath, RecordsReading
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.attacks import AttackReport, LinearReport, SybilAttack
+    from discreet.attacks import AttackReport, LinearReport
     from discreet.attacks.games.reports import RowsReport
 
 __all__ = ["attack"]
@@ -107,6 +107,7 @@ def attack(
     """
     from discreet.attacks import linear_attack
     from discreet.data.id_forms import typed as id_as_typed
+    from discreet.service.attacking import factory_of, game_of
 
     names, typed = _names(model, against), settings_of(option)
     if typed and len(names) > 1:
@@ -115,7 +116,7 @@ def attack(
     if attack == "lia":
         if target:
             raise UsageError("the linear attack draws its targets.", remedy="Give --targets N instead of --target.")
-        models = {name: _factory(name, typed, budget)() for name in names}
+        models = {name: factory_of(name, typed, budget)() for name in names}
         records = reading.interactions(data)
         with progressing("linear attack") as progress:
             shares = _shares(known_share)
@@ -123,10 +124,12 @@ def attack(
         title = "What the linear attack learns about one secret of a person"
         _answer(linear, linear.to_json(), title, _about_linear, as_json=as_json)
         return
-    game = _game(attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees, rounds=rounds, new=new)
+    game = game_of(
+        attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees, rounds=rounds, new=new
+    )
     settings = {"k": k, "beta": beta, "similarity": similarity, "shrinkage": shrinkage}
     axis = "item" if attack in ITEM_BASED else "user"
-    factories = {name: _factory(name, typed, budget, axis=axis, **settings) for name in names}
+    factories = {name: factory_of(name, typed, budget, axis=axis, **settings) for name in names}
     records = reading.interactions(data)
     wanted = targets if not target else [id_as_typed(name, records.users.series) for name in target]
     with progressing("sybil attack") as progress:
@@ -157,47 +160,6 @@ def _shares(text: str) -> list[float]:
     from discreet.privacy.numbers import as_fraction
 
     return [float(as_fraction(part.strip(), "--known-share")) for part in text.split(",")]
-
-
-def _game(name: str, **given: Any) -> SybilAttack:
-    from discreet import attacks
-
-    kinds: dict[str, tuple[type[SybilAttack], tuple[str, ...]]] = {
-        "sybil": (attacks.SybilAttack, ("k", "fillers")),
-        "beta-sybil": (attacks.BetaSybilAttack, ("k", "fillers", "beta")),
-        "adaptive-sybil": (attacks.AdaptiveSybilAttack, ("k", "fillers", "rounds")),
-        "item-sybil": (attacks.ItemSybilAttack, ()),
-        "two-releases": (attacks.TwoReleasesAttack, ("new",)),
-    }
-    chosen_from(name, (*kinds, "lia"), "--attack")
-    kind, own = kinds[name]
-    settings = {key: given[key] for key in ("sees", *own)}
-    settings |= {key: given[key] for key in ("known", "choose") if given[key] is not None}
-    return kind(**settings)
-
-
-def _factory(
-    name: str, typed: dict[str, Any], budget: dict[str, str], *, axis: str = "user", **sybil: Any
-) -> Callable[[], Any]:
-    """What makes a model: as it is, or in the setting of the sybil attack, with a budget where it has one."""
-    from discreet.attacks.engine.foreign.lookup import is_outside, outside
-    from discreet.attacks.engine.making import made
-    from discreet.models.registry import registered, settings_of
-    from discreet.neighbors.neighbor_model import NeighborModel
-    from discreet.neighbors.similarity import Similarity
-
-    if is_outside(name):
-        of_library = {"k": sybil["k"]} if sybil and ":" not in name else {}
-        prototype = outside(name, settings=of_library | typed)
-        return lambda: made(prototype)
-    kind = registered(name, "recommender")
-    given: dict[str, Any] = dict(budget)
-    if sybil and issubclass(kind, NeighborModel):
-        alike = Similarity(sybil["similarity"], shrinkage=sybil["shrinkage"])
-        given |= {"k": sybil["k"], "beta": sybil["beta"], "similarity": alike}
-        given |= {"axis": axis, "candidates": "all" if axis == "user" else "rated", "centering": None, "fallback": None}
-    settings = {key: value for key, value in given.items() if key in settings_of(kind)}
-    return lambda: model_of(name, None, **{**settings, **typed})
 
 
 def _answer(

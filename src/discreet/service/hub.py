@@ -176,6 +176,24 @@ class Hub:
             reserve=reserve,
         )
 
+    def report(self, caller: Caller, kind: str, request: dict[str, Any]) -> Row[Any]:
+        """Measure something on the records, for curators: an audit, an attack, the risk, the frontier.
+
+        With ``release`` it is about that release: its data, its method and its settings.
+        """
+        caller.require("run reports")
+        if (release := request.get("release")) is not None:
+            row = self.releases.get(caller, release)
+            run = self.jobs.find(row.job).request
+            known = {"dataset": row.dataset, "method": row.method, "settings": run.get("settings", {})}
+            request = {**request, "release": row.id, **known}
+        if not request.get("dataset"):
+            raise Problem(422, "request", "Neither a dataset nor a release is named.", remedy="Name one of them.")
+        dataset = self.datasets.get(caller, request["dataset"])
+        job, _ = self.jobs.submit(caller, kind, {**request, "dataset": dataset.id}, population=dataset.population)
+        self.supervisor.wake()
+        return job
+
     def _dataset(self, caller: Caller, request: RunRequest) -> Row[Any]:
         """The dataset of a request, of a population that the caller may know of."""
         row = self.datasets.get(caller, request.dataset)

@@ -30,7 +30,8 @@ def list_releases(
 @router.get("/releases/{release}", responses=problems(404))
 def show_release(hub: TheHub, caller: TheCaller, release: str) -> dict[str, Any]:
     """A release and its guarantee."""
-    return release_for(hub.releases.get(caller, release), caller)
+    row = hub.releases.get(caller, release)
+    return release_for(row, caller) | {"reports": hub.reports.about(caller, row)}
 
 
 @router.get("/releases/{release}/table", responses=problems(404, 409))
