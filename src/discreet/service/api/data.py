@@ -66,7 +66,7 @@ class Registration(Body):
 
 
 class Asking(Body):
-    allowed: bool
+    allowed: Annotated[bool, Field(examples=[True])]
 
 
 @router.get("/populations", responses=problems())
@@ -153,7 +153,12 @@ def register_dataset(hub: TheHub, caller: TheCaller, body: Registration) -> dict
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "content": {
+                "application/octet-stream": {
+                    "schema": {"type": "string", "format": "binary"},
+                    "example": "user,item,rating\nann,tea,5\n",
+                }
+            },
         }
     },
 )
