@@ -155,7 +155,10 @@ class Datasets:
 
     def public(self, tenant: str, dataset: str) -> Data:
         """The data without a record."""
-        return read(self.store.folder(tenant, "data", dataset) / PUBLIC)
+        # The declared window is public, and not part of a file of records.
+        reading = self._row(tenant, dataset).reading
+        window = {name: reading[name] for name in ("window", "time_zone") if name in reading}
+        return read(self.store.folder(tenant, "data", dataset) / PUBLIC, **window)
 
     def _read(self, row: Row[Any]) -> Data:
         return read(row.file, name=row.name, **row.reading)

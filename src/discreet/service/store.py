@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
+from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from discreet.privacy import Ledger, entropy
 from discreet.service.schema import LOG, SERVICE, TABLES, VERSION
 from discreet.service.settings import ServiceSettings
 
-__all__ = ["Store", "day_of", "fresh_id", "now"]
+__all__ = ["Store", "clock", "dated", "day_of", "fresh_id", "now"]
 
 WAIT_SECONDS = 60
 MOST_CONNECTIONS = 40
@@ -32,9 +33,27 @@ MOST_CONNECTIONS = 40
 AnyLedger = TypeVar("AnyLedger", bound=Ledger)
 
 
+_INVENTED: ContextVar[datetime | None] = ContextVar("invented", default=None)
+
+
+def clock() -> datetime:
+    """The time that everything is dated with."""
+    return _INVENTED.get() or datetime.now(UTC)
+
+
 def now() -> str:
     """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+@contextmanager
+def dated(at: datetime) -> Iterator[None]:
+    """Whatever is written within is dated with this time: for the invented history of a demo."""
+    token = _INVENTED.set(at)
+    try:
+        yield
+    finally:
+        _INVENTED.reset(token)
 
 
 def day_of(time: str) -> str:
@@ -182,7 +201,7 @@ class Store:
 
     def _open(self, tenant: str, kind: type[AnyLedger]) -> AnyLedger:
         if not self.is_postgres:
-            return kind(self.folder(tenant) / "ledger.db")
+            return kind(self.folder(tenant) / "ledger.db", clock=clock)
         schema = f"discreet_{tenant}"
         with self.write(f"schema {schema}") as connection:
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
@@ -190,7 +209,7 @@ class Store:
         given = url.query.get("options", "")
         options = f"{given if isinstance(given, str) else ' '.join(given)} -csearch_path={schema}"
         place = url.update_query_dict({"options": options.strip()})
-        return kind(place.render_as_string(hide_password=False))
+        return kind(place.render_as_string(hide_password=False), clock=clock)
 
 
 @contextmanager
