@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from discreet.service.pages import charts
-from discreet.service.pages.attack_story import EPSILON, Story, StoryKeeper
+from discreet.service.pages.attack_story import ASKS, EPSILON, Story, StoryKeeper
 from discreet.service.pages.shared import TheVisitor
-from discreet.service.pages.words import success
+from discreet.service.pages.words import odds, success
 
 __all__ = ["router"]
 
@@ -27,7 +26,7 @@ def attack_page(request: Request, visitor: TheVisitor) -> Response:
     if story is None:
         return visitor.page("attack_wait.html", failed=keeper.failed)
     return visitor.page(
-        "attack.html", story=story, steps=_steps(story), bound=success(EPSILON), odds=math.exp(float(EPSILON))
+        "attack.html", story=story, steps=_steps(story), bound=success(EPSILON), odds=odds(EPSILON), asks=ASKS
     )
 
 
@@ -51,6 +50,7 @@ def _steps(story: Story) -> list[dict[str, Any]]:
                     "words": story.words[name],
                     "belief": stage.beliefs[truth],
                     "answer": stage.answer,
+                    "draws": name not in story.fixed,
                     "chart": charts.beliefs(drawn, f"{name}: {chances}"),
                 }
             )

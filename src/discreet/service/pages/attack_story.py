@@ -33,6 +33,9 @@ USERS, ITEMS, SEED, KNOWN = 80, 40, 7, 8
 SYBILS = (0, 2, 5, 10)
 """How many invented accounts there are, step by step."""
 
+ASKS = 7
+"""How often the attacker plays; beliefs are averaged where noise makes them differ."""
+
 CAUTION = 4
 """So many cases of "the secret makes no difference" are added to what was counted: a few runs prove little."""
 
@@ -90,7 +93,7 @@ class Stage:
     Attributes
     ----------
     answer
-        What the recommender told the attacker; None where it told nothing.
+        What the recommender told the attacker, on average over the plays; None where it told nothing.
     beliefs
         How likely each rating is, from the lowest to the highest.
     """
@@ -129,6 +132,8 @@ class Story:
     shares: dict[str, tuple[float, float]]
     people: int
     games: int
+    fixed: tuple[str, ...] = ()
+    """The recommenders that draw no noise."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -180,6 +185,7 @@ def told(*, most_fits: int = 30, games: int = GAMES) -> Story:
         shares={row.model: (row.exact_present, row.exact_absent) for row in rows},
         people=USERS,
         games=rows[0].targets,
+        fixed=tuple(one.name for one in recommenders() if one.fits == 1),
     )
 
 
@@ -199,16 +205,18 @@ class _Play:
         if not sybils:
             return Stage(0, None, tuple(self.prior.tolist()))
         truth = float(self.target.truth[self.target.probe])
-        answer = self.ask(sybils, truth)
-        if answer is None:
+        plays = [self.ask(sybils, truth) for _ in range(min(ASKS, self.fits))]
+        answers = [one for one in plays if one is not None]
+        if not answers:
             return Stage(sybils, None, tuple(self.prior.tolist()))
-        beliefs = self._likelihoods(sybils, answer) * self.prior
-        return Stage(sybils, answer, tuple((beliefs / beliefs.sum()).tolist()))
+        told = [[self.ask(sybils, one) for _ in range(self.fits)] for one in self.ratings]
+        weighed = [self._likelihoods(told, one) * self.prior for one in answers]
+        beliefs = np.mean([one / one.sum() for one in weighed], axis=0)
+        return Stage(sybils, float(np.mean(answers)), tuple(beliefs.tolist()))
 
-    def _likelihoods(self, sybils: int, answer: float) -> Any:
+    def _likelihoods(self, told: list[list[float | None]], answer: float) -> Any:
         """For each rating that may be the secret: how often the recommender then answers as it did."""
         seen = self._rounded(answer)
-        told = [[self.ask(sybils, one) for _ in range(self.fits)] for one in self.ratings]
         same = np.array([sum(one is not None and self._rounded(one) == seen for one in row) for row in told])
         if self.recommended.fits == 1:
             return np.where(same > 0, 1.0, CERTAIN)

@@ -178,10 +178,16 @@ def _answer(visitor: Visitor, row: Row[Any], typed_items: list[str]) -> dict[str
     answer = {**found, "asked": [named.get(one, one) for one in items if one not in map(str, found["ignored"])]}
     other = _reference(visitor, row)
     if other is not None and "items" in other:
-        plain = visitor.hub.asking.model(other["row"]).recommend(items, ANSWERS)
+        plain = visitor.hub.asking.model(other["row"]).recommend(_liked(visitor, row, items), ANSWERS)
         shared = {one["item_id"] for one in plain["items"]} & {one["item_id"] for one in found["items"]}
         answer |= {"plain": plain["items"], "shared": shared}
     return answer
+
+
+def _liked(visitor: Visitor, row: Row[Any], items: list[str]) -> list[str] | dict[str, float]:
+    """Items that somebody liked, for a model that was fitted on ratings: each with the highest."""
+    scale = getattr(visitor.hub.datasets.public(row.tenant, row.dataset), "scale", None)
+    return items if scale is None else dict.fromkeys(items, float(scale.high))
 
 
 def _reference(visitor: Visitor, row: Row[Any]) -> dict[str, Any] | None:

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from discreet.board.words import belief, factor, moment, percent
+from discreet.board.words import shown as short_number
+from discreet.privacy.ledger import Amount
 from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.numbers import as_fraction
 from discreet.reports import words as plain_words
 from discreet.service.populations import amount_of
 
-__all__ = ["ago", "amount", "cell", "day", "epsilon", "figure", "loss", "odds", "percent", "short", "success", "time"]
+TINY = Fraction(1, 10**9)
+"""Below what anybody reads: accounts round their sums up by about that."""
+
+__all__ = [
+    "ago",
+    "amount",
+    "cell",
+    "day",
+    "epsilon",
+    "figure",
+    "left",
+    "loss",
+    "odds",
+    "percent",
+    "person",
+    "short",
+    "success",
+    "time",
+]
 
 
 def amount(given: Mapping[str, Any] | None) -> str:
     """An amount of privacy: ε = 1, δ = 1e-6."""
     return "not limited" if given is None else str(amount_of(given))
+
+
+def left(given: Amount) -> str:
+    """What is left, in few digits, never stated too high."""
+    delta = f", {short_number('δ', given.delta, down=True)}" if given.delta else ""
+    return short_number("ε", given.epsilon + TINY, down=True) + delta
+
+
+def person(who: str) -> str:
+    """Who did something, without the id of the key."""
+    return re.sub(r" \((\w+), \w+\)$", "", who)
 
 
 def epsilon(given: Any) -> str:
