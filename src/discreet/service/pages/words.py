@@ -32,6 +32,7 @@ __all__ = [
     "percent",
     "person",
     "short",
+    "spent",
     "success",
     "time",
 ]
@@ -46,6 +47,13 @@ def left(given: Amount) -> str:
     """What is left, in few digits, never stated too high."""
     delta = f", {short_number('δ', given.delta, down=True)}" if given.delta else ""
     return short_number("ε", given.epsilon + TINY, down=True) + delta
+
+
+def spent(given: Mapping[str, Any]) -> str:
+    """What something costs, in few digits, never stated too low."""
+    found = amount_of(given)
+    delta = f", {short_number('δ', found.delta)}" if found.delta else ""
+    return short_number("ε", found.epsilon - TINY) + delta
 
 
 def person(who: str) -> str:

@@ -55,7 +55,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   });
 }
 
-// Choosing ε
+// Choosing ε. The form has a field called "dataset", which hides the property of that name.
 const chooser = document.querySelector("form[data-estimate]");
 if (chooser) {
   const slider = chooser.querySelector('input[type="range"]');
@@ -69,7 +69,7 @@ if (chooser) {
     timer = setTimeout(async () => {
       const turn = ++asked;
       result.setAttribute("aria-busy", "true");
-      const answer = await post(chooser.dataset.estimate, chooser);
+      const answer = await post(chooser.getAttribute("data-estimate"), chooser);
       const html = await answer.text();
       if (turn === asked && answer.ok) result.innerHTML = html;
       result.setAttribute("aria-busy", "false");
@@ -132,7 +132,7 @@ if (ask) {
     if (!text) { close(); return; }
     const body = new FormData();
     body.set("text", text);
-    const answer = await post(ask.dataset.ask, body);
+    const answer = await post(ask.getAttribute("data-ask"), body);
     if (!answer.ok || input.value.split(",").pop().trim() !== text) return;
     options = await answer.json();
     list.replaceChildren(...options.map((one, place) => {
