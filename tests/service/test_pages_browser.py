@@ -146,7 +146,10 @@ def test_the_main_tasks(site: Site, page: Page) -> None:
     assert slider.get_attribute("aria-valuetext") == "ε = 1.5"
     page.get_by_label("Name of the release").fill("shelf")
     page.get_by_role("button", name="Run…").click()
-    assert "Spend ε" in page.get_by_role("heading", level=1).inner_text()
+    assert "Spend ε = 1.5" in page.get_by_role("heading", level=1).inner_text()
+    told = re.search(r"left afterwards\s+ε = ([\d.]+)", page.locator("dl.facts").inner_text())
+    assert told is not None
+    promised = told[1]
     page.get_by_role("button", name="Spend it and run").click()
     page.wait_for_url("**/jobs/job_*")
     site.work()
@@ -158,7 +161,7 @@ def test_the_main_tasks(site: Site, page: Page) -> None:
     page.get_by_label("Main").get_by_role("link", name="Populations").click()
     page.get_by_role("link", name="readers").click()
     assert "private-recommender" in page.get_by_role("region", name="Charges").inner_text()
-    assert re.search(r"left\s+ε ≈ 1\.5", page.locator("dl.facts").first.inner_text())
+    assert re.search(rf"left\s+ε ≈ {promised}", page.locator("dl.facts").first.inner_text()), "as the page said before"
 
 
 def asked(box: Locator) -> None:

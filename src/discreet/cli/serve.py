@@ -107,6 +107,8 @@ def serve(
         note(f"setup link of {new_link}, for one use: {_link(settings, hub.keys.new_link(hub.keys.tenant(new_link)))}")
         return
     _first_start(settings, hub, demo=demo)
+    if demo:
+        app.state.story.story()  # begins to play the attack that a page shows
     if insecure_local:
         note(f"WARNING: no keys are asked for. Everybody who reaches {host}:{port} is a curator.")
     note(f"discreet listens on {url}; end with Ctrl-C")

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy.engine import Connection, Row
 
 from discreet.privacy import Guarantee, Standing
+from discreet.privacy.ledger.balances import Estimate
 from discreet.service.access import Caller
 from discreet.service.asking import Asking
 from discreet.service.datasets import Datasets, path_below
@@ -94,6 +95,7 @@ class Hub:
             "lines": guarantee_lines(guarantee.to_json()),
             "cost": cost.to_json(),
             "left": found.left.to_json(),
+            "left_after": _left_after(found),
             "fits": found.fits,
             "expected": expected,
         }
@@ -225,3 +227,10 @@ class Hub:
                     headers={"Retry-After": str(wait)},
                 )
             times.append(moment)
+
+
+def _left_after(found: Estimate) -> dict[str, str] | None:
+    """What a run would leave of the limit; None where it does not fit, or where there is no limit."""
+    if not found.fits or found.after is None or found.limit is None:
+        return None
+    return (found.limit - found.after).to_json()

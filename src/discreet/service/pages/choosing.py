@@ -204,8 +204,8 @@ def _drawn(visitor: Visitor, request: RunRequest, found: dict[str, Any]) -> dict
         return {"request": request, "population": dataset.population, "epsilon": None}
     epsilon = float(as_fraction(found["cost"]["epsilon"]))
     statement = visitor.hub.populations.statement(visitor.caller, dataset.population)
-    limit, left, cost = statement.account.limit, statement.left, amount_of(found["cost"])
-    after = left - cost
+    limit, left = statement.account.limit, statement.left
+    after = left - amount_of(found["cost"]) if found["left_after"] is None else amount_of(found["left_after"])
     attack = [(one, success(one)) for one in EPSILONS]
     return {
         "request": request,
