@@ -12,7 +12,7 @@ SOURCE = Path(discreet.__file__).parent
 MOST_LINES = 79_400
 """Of the library and the command line; 60,000 when the redesign is done."""
 
-MOST_LINES_OF_SERVICE = 9_500
+MOST_LINES_OF_SERVICE = 11_000
 """Of ``service``, which came after the redesign."""
 
 MOST_LINES_OF_A_FILE = 400
