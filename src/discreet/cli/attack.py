@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.commands import Settings, settings_of
+from discreet.cli.commands import Settings, chosen_from, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, progressing
 from discreet.cli.reading import DataPath, RecordsReading
 from discreet.errors import UsageError
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["attack"]
 
 USUAL = "knn,npns,pncf,ppns,private-item-knn"
-ITEM_BASED = ("item-sybil", "two-releases")
-"""Attacks in which models with neighbors compare items."""
 
 
 def attack(
@@ -107,7 +105,7 @@ def attack(
     """
     from discreet.attacks import linear_attack
     from discreet.data.id_forms import typed as id_as_typed
-    from discreet.service.attacking import factory_of, game_of
+    from discreet.service.attacking import GAMES, ITEM_BASED, factory_of, game_of
 
     names, typed = _names(model, against), settings_of(option)
     if typed and len(names) > 1:
@@ -124,6 +122,7 @@ def attack(
         title = "What the linear attack learns about one secret of a person"
         _answer(linear, linear.to_json(), title, _about_linear, as_json=as_json)
         return
+    chosen_from(attack, (*GAMES, "lia"), "--attack")
     game = game_of(
         attack, k=k, known=known, choose=choose, fillers=fillers, beta=beta, sees=sees, rounds=rounds, new=new
     )

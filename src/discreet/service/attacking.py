@@ -10,7 +10,13 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.attacks import SybilAttack
 
-__all__ = ["factory_of", "game_of"]
+__all__ = ["GAMES", "ITEM_BASED", "factory_of", "game_of"]
+
+GAMES = ("sybil", "beta-sybil", "adaptive-sybil", "item-sybil", "two-releases")
+"""The names of attacks that are games of sybils or of releases; the linear attack is "lia"."""
+
+ITEM_BASED = ("item-sybil", "two-releases")
+"""Attacks in which models with neighbors compare items."""
 
 
 def game_of(name: str, **given: Any) -> SybilAttack:

@@ -91,7 +91,7 @@ def _audit(task: Task) -> None:
 def _attack(task: Task) -> None:
     """Play an attack against several models."""
     from discreet.attacks import linear_attack
-    from discreet.service.attacking import factory_of, game_of
+    from discreet.service.attacking import ITEM_BASED, factory_of, game_of
 
     asked, options = task.request, dict(task.request["options"])
     data: Any = Datasets(task.store).load(task.job.tenant, asked["dataset"])
@@ -104,7 +104,7 @@ def _attack(task: Task) -> None:
     else:
         sybil = {name: options.pop(name, usual) for name, usual in SYBIL.items()}
         game = game_of(asked["attack"], **sybil, **{**GAME, **options})
-        axis = "item" if asked["attack"] == "item-sybil" else "user"
+        axis = "item" if asked["attack"] in ITEM_BASED else "user"
         setting = {**sybil, "similarity": "cosine", "shrinkage": 5}
         factories = {name: factory_of(name, {}, budget, axis=axis, **setting) for name in asked["against"]}
         report = game.run(
