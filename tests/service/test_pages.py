@@ -9,13 +9,16 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sql
 from fastapi.testclient import TestClient
 from tests.service.conftest import FILMS, MODEL, Running
 
 from discreet.reports.theme import DARK, LIGHT
 from discreet.service.app import create_app
 from discreet.service.pages.shared import STATIC
+from discreet.service.schema import REPORTS
 from discreet.service.settings import ServiceSettings
+from discreet.service.store import now
 
 HERE = "http://testserver"
 PAGES = {
@@ -325,3 +328,26 @@ def test_counts_are_drawn_with_their_noise(people: dict[str, Person]) -> None:
     page = people["auditor"].get("/releases/counts?verify=1").text
     assert page.count('class="whisker"') == 3 * 15
     assert "The release is whole" in page
+
+
+def test_what_was_measured_is_shown_to_curators_alone(service: Running) -> None:
+    dataset = service.get("/datasets")["entries"][0]["id"]
+    curator = service.hub.keys.caller(service.key)
+    point = dict.fromkeys(("utility", "utility_low", "utility_high", "risk", "risk_low", "risk_high"), 0.5)
+    curve = {"attacker": "the neighbors", "points": [{"epsilon": epsilon, **point} for epsilon in (0.5, 1, 4)]}
+    rows = [{"model": "private-recommender", "epsilon": e, "values": {"recall@20": 0.2}} for e in (1, 2)]
+    plain = {"model": "ease", "epsilon": None, "values": {"recall@20": 0.4}}
+    reports = {
+        "frontier": {"measure": "rankings", "rows": [*rows, plain]},
+        "risk": {"model": "private-recommender", "curves": [curve]},
+    }
+    analyst, secret = service.issue("analyst")
+    service.hub.populations.allow(curator, "viewers", analyst, {"epsilon": "1", "delta": "1e-7"})
+    for kind, report in reports.items():
+        with service.hub.store.write() as connection:
+            row = {"id": f"rep_{kind}", "tenant": curator.tenant, "job": "job", "kind": kind, "dataset": dataset}
+            row |= {"release": None, "summary": f"the {kind}", "report": report, "created": now(), "who": "carla"}
+            connection.execute(sql.insert(REPORTS).values(**row))
+        assert f"the {kind}" in Person(service).get("/choose").text
+        assert "Measured on the records" not in Person(service, secret).get("/choose").text
+        assert Person(service).get(f"/reports/rep_{kind}").status_code == 200

@@ -66,12 +66,15 @@ def report_page(visitor: TheVisitor, report: str) -> Response:
         found=found,
         lines=guarantee_lines(guarantee) if isinstance(guarantee, dict) else None,
         scores=_scores(found),
-        rows=found.get("rows") if isinstance(found.get("rows"), list) else [],
+        rows=[_flat(one) for one in found.get("rows") or []],
         curves=found.get("curves") or [],
     )
 
 
-SCORES = ("game", "view", "unit", "claimed", "lower", "verdict")
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a table; measures that are kept together are columns of their own."""
+    values = row.get("values")
+    return row if not isinstance(values, dict) else {**{n: v for n, v in row.items() if n != "values"}, **values}
 
 
 def _scores(found: dict[str, Any]) -> list[dict[str, Any]]:

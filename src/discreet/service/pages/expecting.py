@@ -100,8 +100,8 @@ def measured_on(visitor: Visitor, dataset: Row[Any], method: str, at: float) -> 
         if row.kind == "risk" and row.dataset == dataset.id and row.report.get("model") == method and curves:
             return _from_risk(row, curves[0], at)
     for row in reports:
-        if row.kind == "frontier" and row.dataset == dataset.id:
-            return {"report": row, "utility": None, "risk": None, "attacker": ""}
+        if row.kind == "frontier" and row.dataset == dataset.id and (found := _from_frontier(row, method, at)):
+            return found
     return None
 
 
@@ -116,3 +116,18 @@ def _from_risk(row: Row[Any], curve: Mapping[str, Any], at: float) -> dict[str, 
         "utility": charts.curve(utility, "Utility left over ε, as measured on the records", at=at),
         "risk": charts.curve(risk, "How often the attacker was right over ε, as measured", at=at, band=band),
     }
+
+
+def _from_frontier(row: Row[Any], method: str, at: float) -> dict[str, Any] | None:
+    """The accuracy that was measured at each epsilon, as a share of the accuracy without privacy."""
+    rows, measure = row.report.get("rows", []), row.report.get("measure")
+    plain = next((one["values"] for one in rows if one["epsilon"] is None), {})
+    name = next((one for one in plain if plain[one]), None)
+    if measure != "rankings" or name is None:
+        return None
+    mine = [one for one in rows if one["epsilon"] is not None and one["model"] == method]
+    points = sorted((float(one["epsilon"]), one["values"][name] / plain[name]) for one in mine)
+    if len(points) < 2:
+        return None
+    label = f"{name} over ε, as a share of {name} without privacy, as measured on the records"
+    return {"report": row, "utility": charts.curve(points, label, at=at), "risk": None, "attacker": ""}
