@@ -228,7 +228,7 @@ def load(server: Server, key: str, films: Any, requests: int) -> list[tuple[str,
     empty = posted(key, "/empty", b"").replace(b"POST", b"GET", 1)
     rounds, before = max(requests // ROUND, 1), 0.0
     speeds, slow = [], []
-    warm_up = max(rounds // 4, 1)  # until what is remembered is full
+    warm_up = max(rounds // 4, 10)  # until what is remembered is full
     for number in range(warm_up + rounds):
         if number == warm_up:
             before = server.memory
