@@ -22,6 +22,7 @@ from discreet.engines.spilling import PREFIX
 from discreet.errors import DataError, UsageError
 from discreet.models.registry import REGISTRY, create, settings_of
 from discreet.privacy import Release, entropy
+from discreet.privacy.ledger.families import by_person
 from discreet.privacy.method import Method
 
 FILMS = dc.synthetic.films(users=120, items=30, seed=7)
@@ -104,6 +105,79 @@ def test_the_ledger_knows_the_same_records_in_memory_and_in_parts(file: Path, tm
     assert scanned(file, parts=2).fingerprint == scanned(file, parts=7).fingerprint
     fewer = whole.filter(whole.user != 0, independent=True)
     assert fewer.hash_by_person != whole.hash_by_person
+
+
+@pytest.mark.parametrize(
+    "values", [[1.5, None, -0.0, 0.0], [1, None, 2**53, 2**53 + 1], ["a", None, "", "b"], [True, None, False, True]]
+)
+def test_the_fingerprint_does_not_depend_on_the_number_of_parts(values: list[Any], tmp_path: Path) -> None:
+    rows = [(f"u{n}", f"i{n % 3}", values[n % 4]) for n in range(40)]
+    frame = pl.DataFrame(rows, schema=["user_id", "item_id", "age"], orient="row")
+    items = ["i0", "i1", "i2"]
+    scans = [
+        dc.scan(frame.lazy(), items=items, context=["age"], parts=parts, folder=tmp_path) for parts in (1, 2, 3, 7)
+    ]
+    whole = dc.Interactions(frame, items=items, context=["age"])
+    assert {scan.fingerprint for scan in scans} == {by_person(whole)[0]}
+    plain = dc.Interactions(frame, items=items)
+    assert {scan.fingerprint_without_context for scan in scans} == {by_person(plain)[0]}
+    ledger = dc.Ledger(tmp_path / "a.db")
+    ledger.open(plain, population="p", epsilon=1)
+    dc.counting.ItemCounts(epsilon=1, cap=3).release(scans[2], ledger=ledger)
+    other = dc.Ledger(tmp_path / "b.db")
+    other.open(dc.scan(frame.lazy(), items=items, parts=2, folder=tmp_path), population="p", epsilon=1)
+    dc.counting.ItemCounts(epsilon=1, cap=3).release(whole, ledger=other)
+
+
+def test_a_scan_that_was_closed_is_an_error_and_not_nobody(file: Path, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "a.db")
+    data = scanned(file)
+    ledger.open(data, population="p", epsilon=2)
+    data.close()
+    with pytest.raises(DataError, match="closed"):
+        dc.counting.ItemCounts(epsilon=1, cap=3).release(data, ledger=ledger)
+    other = scanned(file)
+    next(file.parent.glob(f"{PREFIX}*/*.arrows")).unlink()
+    with pytest.raises(DataError, match="is gone"):
+        _ = other.fingerprint
+
+
+def test_a_fork_leaves_the_files_alone(file: Path) -> None:
+    data = scanned(file)
+    if (child := os.fork()) == 0:
+        data.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert sum(len(part) for part in data) == len(FILMS)
+
+
+def test_nothing_is_removed_that_no_scan_wrote(file: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / f"{PREFIX}mine"
+    foreign.mkdir()
+    (foreign / "thesis.txt").write_text("years of work")
+    (foreign / "discreet-scan.lock").symlink_to("/dev/null")
+    orphan = tmp_path / f"{PREFIX}orphan"
+    orphan.mkdir()
+    (orphan / "discreet-scan.lock").touch()
+    (orphan / "0.arrows").touch()
+    (orphan / "notes.txt").write_text("mine")
+    scanned(file)
+    assert (foreign / "thesis.txt").exists()
+    assert (orphan / "notes.txt").exists()
+    assert not (orphan / "0.arrows").exists()
+
+
+def test_plans_and_estimates_are_made_from_what_is_public(file: Path) -> None:
+    data = scanned(file)
+    assert dc.counting.ItemCounts(epsilon=1, cap=3).estimate(data)["loss"]
+    assert dc.PrivateRecommender(epsilon=1).estimate(data, users=100)["loss"]
+
+
+def test_a_blank_id_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("user_id,item_id\nann,tea\n ,tea\n")
+    with pytest.raises(DataError, match="an id is missing"):
+        dc.scan(tmp_path / "a.csv", items=["tea"], folder=tmp_path)
+    assert not list(tmp_path.glob(f"{PREFIX}*"))
 
 
 def test_a_fitted_model_recommends_to_people_of_the_parts(file: Path, tmp_path: Path) -> None:

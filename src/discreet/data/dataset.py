@@ -89,6 +89,11 @@ class Dataset(ABC):
         return self._hashed().by_person()
 
     @property
+    def hash_by_person_without_context(self) -> tuple[int, int]:
+        """The same for the records without their context columns."""
+        return self._hashed().without(getattr(self, "context", pl.DataFrame()).columns).by_person()
+
+    @property
     def fingerprint_without_context(self) -> str:
         """The fingerprint that the same records have when they are read without their context columns."""
         contexts = getattr(self, "context", pl.DataFrame()).columns

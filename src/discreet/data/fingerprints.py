@@ -225,14 +225,30 @@ def _stable_words(values: pl.Series) -> NDArray[np.uint64]:
 
 
 def _value_words(column: Values) -> NDArray[np.uint64]:
-    """Each value of a column as eight bytes: numbers as fractions of 64 bits, anything else by its hash."""
+    """Each value of a column as eight bytes, by its type and by itself: what else is in the column does not matter."""
     if not isinstance(column, pl.Series):
-        return (column.astype(np.float64) + 0.0).view(np.uint64)
-    if column.dtype.is_numeric() and not column.null_count():
-        return (column.cast(pl.Float64).to_numpy() + 0.0).view(np.uint64)
-    known = column.unique()
-    words = pl.DataFrame({"value": known, "word": pl.Series(_stable_words(known), dtype=pl.UInt64)})
-    return column.to_frame("value").join(words, on="value", how="left", nulls_equal=True)["word"].to_numpy()
+        return _number_words(column.astype(np.float64))
+    nulls = column.is_null().to_numpy()
+    if column.dtype.is_float():
+        words = _number_words(column.cast(pl.Float64).fill_null(0.0).to_numpy())
+    elif column.dtype in INTEGERS or column.dtype.is_temporal():
+        physical = column if column.dtype in INTEGERS else column.to_physical()
+        words = physical.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64).copy()
+    else:
+        known = column.unique()
+        table = pl.DataFrame({"value": known, "word": pl.Series(_stable_words(known), dtype=pl.UInt64)})
+        words = column.to_frame("value").join(table, on="value", how="left", nulls_equal=True, maintain_order="left")
+        words = words["word"].to_numpy().copy()
+    words[nulls] = _word("null")
+    return words
+
+
+INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+
+
+def _number_words(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """The bits of numbers; zeros have one sign, and there is one NaN."""
+    return np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64).copy()
 
 
 def _as_whole_numbers(given: tuple[IdMap, Codes]) -> list[tuple[IdMap, Codes]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
-from discreet.errors import Remedy, UsageError
+from discreet.errors import UsageError
 
 __all__ = ["PartedInteractions", "fingerprint_of_people"]
 
@@ -60,7 +60,7 @@ class PartedInteractions(ABC):
         if getattr(method, "reads", "") != "sums":
             raise UsageError(
                 f"{method.name} looks at everybody at once and needs the data in memory.",
-                remedy=Remedy("Read the data with read() instead of scan().", cli="Leave --parts out."),
+                remedy="Read the data with read() instead of scan().",
             )
 
     @property
@@ -81,9 +81,17 @@ class PartedInteractions(ABC):
 
     @cached_property
     def fingerprint(self) -> str:
+        return self._combined("hash_by_person")
+
+    @cached_property
+    def fingerprint_without_context(self) -> str:
+        """The fingerprint of the same records without their context columns."""
+        return self._combined("hash_by_person_without_context") if self.public.context.columns else self.fingerprint
+
+    def _combined(self, name: str) -> str:
         people, total = 0, 0
         for part in self:
-            here, added = part.hash_by_person
+            here, added = getattr(part, name)
             people, total = people + here, (total + added) % 2**256
         return fingerprint_of_people(people, total)
 

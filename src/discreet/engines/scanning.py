@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.dataset
+import pyarrow.parquet
 
 from discreet.common.arguments import require_whole
 from discreet.common.foreign import foreign_errors
@@ -48,7 +48,8 @@ class ScannedInteractions(PartedInteractions):
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
         key = self._options["user"]
-        wanted = pl.Series(key, list(users))
+        typed = pl.Series(key, list(users), strict=False)
+        wanted = typed.cast(self._spill.empty[key].dtype, strict=False).drop_nulls()
         numbers = sorted(set(self._spill.numbers_of(wanted).to_list()))
         found = [
             self._spill.read(n).filter(pl.col(key).cast(pl.String).is_in(wanted.cast(pl.String).implode()))
@@ -172,21 +173,51 @@ def _batches(files: Sequence[Path], columns: Sequence[str], numbers: Sequence[st
     """The columns of all files, a million rows at a time; those of text files as text, but for numbers."""
     for path in files:
         kind = ENDINGS[path.suffix.lower()]
-        if kind in ("csv", "tsv"):
-            types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
-            reader = pyarrow.csv.open_csv(
-                path,
-                read_options=pyarrow.csv.ReadOptions(block_size=32 * 2**20),
-                parse_options=pyarrow.csv.ParseOptions(delimiter="\t" if kind == "tsv" else ","),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=types, include_columns=list(columns), strings_can_be_null=False
-                ),
-            )
-            found: Iterable[Any] = reader
-        else:
-            found = pyarrow.dataset.dataset(path, format=kind).to_batches(columns=list(columns), batch_size=BATCH)
-        for batch in found:
+        reading = _parquet if kind == "parquet" else _arrow if kind == "ipc" else _text
+        for batch in reading(path, columns, numbers):
             yield pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+
+
+# Readers that hold one batch: a scanner of pyarrow.dataset reads the whole file ahead of a slower consumer.
+
+
+def _parquet(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+        _require_columns(path, file.schema_arrow.names, columns)
+        yield from file.iter_batches(batch_size=BATCH, columns=list(columns))
+
+
+def _arrow(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        _require_columns(path, reader.schema.names, columns)
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number).select(list(columns))
+            for begin in range(0, batch.num_rows, BATCH):
+                yield batch.slice(begin, BATCH)
+
+
+def _text(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
+    reader = pyarrow.csv.open_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(block_size=8 * 2**20, use_threads=False),
+        parse_options=pyarrow.csv.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ","),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types, include_columns=list(columns), strings_can_be_null=False
+        ),
+    )
+    for batch in reader:
+        for name in columns[:2]:  # user and item
+            if (pl.Series(batch[name]).str.strip_chars() == "").any():
+                raise DataError("an id is missing.", file=path, column=name, remedy="Fill it, or leave such rows out.")
+        yield batch
+
+
+def _require_columns(path: Path, found: Sequence[str], columns: Sequence[str]) -> None:
+    if missing := [name for name in columns if name not in found]:
+        raise DataError(
+            "there is no such column.", file=path, column=missing[0], remedy=f"There are {', '.join(found)}."
+        )
 
 
 def _lazy_batches(frame: Any, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -205,4 +236,6 @@ def _rows(path: Path) -> int:
     kind = ENDINGS[path.suffix.lower()]
     if kind in ("csv", "tsv"):
         return path.stat().st_size // 25  # about so many bytes has a line
-    return pyarrow.dataset.dataset(path, format=kind).count_rows()
+    if kind == "parquet":
+        return pyarrow.parquet.read_metadata(path).num_rows
+    return path.stat().st_size // 16

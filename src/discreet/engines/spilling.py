@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
+import stat
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ class Spill:
     Which part a person is in is a hash of the id and of nothing else.
     """
 
-    def __init__(self, folder: Path, lock: int, empty: pl.DataFrame, parts: int) -> None:
-        self.folder, self.empty, self.n_parts = folder, empty, parts
-        self._finish = weakref.finalize(self, _remove, folder, lock)
+    def __init__(self, folder: Path, lock: int, empty: pl.DataFrame, written: frozenset[int], parts: int) -> None:
+        self.folder, self.empty, self.n_parts, self._written = folder, empty, parts, written
+        self._finish = weakref.finalize(self, _remove, folder, lock, os.getpid())
 
     @classmethod
     def of(
@@ -46,21 +46,23 @@ class Spill:
         """Write batches of records into parts, in one pass."""
         parent = Path(tempfile.gettempdir() if folder is None else folder)
         _remove_orphans(parent)
-        place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))  # mode 0700
-        lock = os.open(place / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        place, lock = _locked_folder(parent)
         try:
-            empty = _written(batches, columns, place, key, parts)
+            empty, written = _written(batches, columns, place, key, parts)
         except BaseException:
-            _remove(place, lock)
+            _remove(place, lock, os.getpid())
             raise
-        return cls(place, lock, empty, parts)
+        return cls(place, lock, empty, written, parts)
 
     def read(self, number: int) -> pl.DataFrame:
         """The records of a part."""
-        path = self.folder / f"{number}.arrows"
-        if not path.exists():
+        if not self._finish.alive:
+            raise DataError("this scan was closed, and its temporary files are gone.", remedy="Scan the data again.")
+        if number not in self._written:
             return self.empty
+        path = self.folder / f"{number}.arrows"
+        if not path.is_file():
+            raise DataError("a temporary file of this scan is gone.", file=path, remedy="Scan the data again.")
         with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as reader:
             return pl.DataFrame(pl.from_arrow(reader.read_all()))
 
@@ -72,10 +74,20 @@ class Spill:
         self._finish()
 
 
+def _locked_folder(parent: Path) -> tuple[Path, int]:
+    """A new folder of mode 0700 and its lock. It gets the name by which others look for orphans when it is locked."""
+    making = Path(tempfile.mkdtemp(prefix=".discreet-making-", dir=parent))
+    lock = os.open(making / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    place = making.with_name(PREFIX + making.name.rpartition("-")[2])
+    making.rename(place)
+    return place, lock
+
+
 def _written(
     batches: Iterable[pl.DataFrame], columns: Sequence[str], folder: Path, key: str, parts: int
-) -> pl.DataFrame:
-    """Write every record into the file of its part; the columns without records."""
+) -> tuple[pl.DataFrame, frozenset[int]]:
+    """Write every record into the file of its part; the columns without records, and which parts have any."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     empty: pl.DataFrame | None = None
     with contextlib.ExitStack() as files:
@@ -94,7 +106,7 @@ def _written(
                 writers[number].write_table(table)
     if empty is None:
         raise DataError("there are no records to scan.", remedy="Give files with at least one row.")
-    return empty
+    return empty, frozenset(writers)
 
 
 def _split(rows: pl.DataFrame, key: str, parts: int) -> list[pl.DataFrame]:
@@ -109,22 +121,29 @@ def _numbers(people: pl.Series, parts: int) -> pl.Series:
     return people.cast(pl.String).hash(seed=1) % parts
 
 
-def _remove(folder: Path, lock: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(folder: Path, lock: int, owner: int) -> None:
+    """Delete the records, then the lock, then the folder: what is left after a crash in between is still locked."""
+    if os.getpid() == owner:  # not in a fork of the process that scans
+        with contextlib.suppress(OSError):
+            for path in folder.glob("*.arrows"):
+                path.unlink()
+            (folder / LOCK).unlink()
+            folder.rmdir()
     with contextlib.suppress(OSError):
         os.close(lock)
 
 
 def _remove_orphans(parent: Path) -> None:
-    """Delete folders of scans whose process is gone."""
+    """Delete folders of scans of this user whose process is gone."""
     for folder in parent.glob(f"{PREFIX}*"):
         try:
-            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+            about = folder.lstat()
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue  # not ours, or being removed
+        ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and stat.S_ISREG(os.fstat(lock).st_mode)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(lock)
-        else:
-            _remove(folder, lock)
+            ours = False
+        _remove(folder, lock, os.getpid() if ours else -1)

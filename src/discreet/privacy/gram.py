@@ -180,7 +180,9 @@ class ProjectedGram:
         """T − ⌊(k wᵀ + w kᵀ)⌋ in exact arithmetic, with w = T·k/4^m − k·(kᵀT·k)/(2·16^m) in steps of 2^−FINE_BITS."""
         k, total = self.direction, self.total
         low, high = total & (2**HALF_BITS - 1), total >> HALF_BITS
-        along = [(int(h) << HALF_BITS) + int(rest) for h, rest in zip(high @ k, low @ k, strict=True)]
+        sums = zip(high @ k, low @ k, strict=True)
+        del low, high
+        along = [(int(h) << HALF_BITS) + int(rest) for h, rest in sums]
         both = sum(int(a) * b for a, b in zip(k, along, strict=True))
         shift = 4 * DIRECTION_BITS + 1 - FINE_BITS
         fine = [((a << (2 * DIRECTION_BITS + 1)) - both * int(one)) >> shift for one, a in zip(k, along, strict=True)]

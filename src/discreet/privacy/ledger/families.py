@@ -69,10 +69,11 @@ def family_of(data: Dataset | str) -> tuple[str, ...]:
 
 
 def by_person(data: Dataset | str) -> tuple[str, ...]:
-    """The fingerprint that the same records have where they are read in parts; empty for other kinds of data."""
+    """The fingerprints that the same records have where they are read in parts, with their contexts and without."""
     if not isinstance(data, Interactions):
         return ()
-    return (fingerprint_of_people(*data.hash_by_person),)
+    hashes = dict.fromkeys((data.hash_by_person, data.hash_by_person_without_context))
+    return tuple(fingerprint_of_people(*one) for one in hashes)
 
 
 def earlier_fingerprints(data: Dataset | str) -> tuple[str, ...]:
