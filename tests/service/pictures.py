@@ -68,7 +68,7 @@ def photograph(browser: Browser, address: str, key: str) -> None:
     desk.locator("ol.answers").first.wait_for()
     desk.evaluate("document.getElementById('h-ask').scrollIntoView()")
     shoot(desk, "ask")
-    dark = signed_in(browser, address, key, width=1040, height=640, theme="dark")
+    dark = signed_in(browser, address, key, width=1040, height=560, theme="dark")
     dark.goto(f"{address}/attack")
     dark.locator(".steps button").last.click()
     dark.evaluate("document.getElementById('h-steps').scrollIntoView()")
