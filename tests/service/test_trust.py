@@ -44,15 +44,20 @@ class Died(BaseException):
     """As if the process were gone."""
 
 
-def die(service: Running, job: str, where: str, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+def die(service: Running, job: str, where: str) -> None:
     """Run a job whose process dies at a point."""
     with pytest.MonkeyPatch.context() as patch:
 
         def stop(*given: Any, **more: Any) -> Any:
             raise Died
 
-        target = {"reading": (tasks.Datasets, "load"), "saving": (Release, "save"), "noting": (tasks.Releases, "add")}
-        patch.setattr(*target[where], stop)
+        target: dict[str, tuple[Any, str]] = {
+            "reading": (tasks.Datasets, "load"),
+            "saving": (Release, "save"),
+            "noting": (tasks.Releases, "add"),
+        }
+        kind, name = target[where]
+        patch.setattr(kind, name, stop)
         with pytest.raises(Died):
             perform(service.hub.store, job)
 
