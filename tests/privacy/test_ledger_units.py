@@ -23,7 +23,7 @@ def charged_in(folder: Path, account: str, guaranteed: str) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    ("account", "promised", "cost"),
+    ("account", "guaranteed", "cost"),
     [
         ("group/replace:6", "record/replace", Fraction(3)),  # six records may change
         ("group:6", "record", Fraction(3)),
@@ -46,7 +46,7 @@ def test_what_one_unit_costs_in_an_account_for_another(tmp_path, account, guaran
 
 
 @pytest.mark.parametrize(
-    ("account", "promised"),
+    ("account", "guaranteed"),
     [
         ("record", "group/replace:6"),
         ("user", "group:6"),

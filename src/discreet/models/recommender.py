@@ -72,15 +72,13 @@ class Recommender(ABC):
 
     # Fitting
 
-    def fit(
-        self, data: Interactions | PartedInteractions, *, ledger: Ledger | None = None, allow_refuted: bool = False
-    ) -> Self:
+    def fit(self, data: Any, *, ledger: Ledger | None = None, allow_refuted: bool = False) -> Self:
         """Learn from records.
 
         Parameters
         ----------
         data
-            The records.
+            The records: ``Interactions``, or those of ``discreet.scan``.
         ledger
             The ledger to charge before anything is drawn.
         allow_refuted

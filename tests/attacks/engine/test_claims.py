@@ -20,7 +20,7 @@ def guarantee(unit: str, loss: Loss | None = None) -> Guarantee:
 
 
 @pytest.mark.parametrize(
-    ("promised", "played", "epsilon"),
+    ("guaranteed", "played", "epsilon"),
     [
         ("user", "user", 1),
         ("user", "user/replace", 2),

@@ -92,7 +92,7 @@ def test_secret_couplings_feed_no_proved_method(homes: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("promised", "played", "records", "epsilon"),
+    ("guaranteed", "played", "records", "epsilon"),
     [
         ("group/replace:4", "group/replace:4", 4, 1),
         ("group/replace:4", "group/replace:3", 3, 1),
