@@ -87,7 +87,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page whose errors fail the test."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     shown, errors = context.new_page(), []
-    shown.set_default_timeout(15_000)
+    shown.set_default_timeout(120_000)
     shown.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     shown.on("pageerror", lambda error: errors.append(str(error)))
     shown.on("request", lambda asked: errors.append(asked.url) if "//127.0.0.1:" not in asked.url else None)
@@ -175,7 +175,8 @@ def asked(box: Locator) -> None:
 def test_by_keyboard_alone(site: Site, page: Page) -> None:
     """Sign in, find the model, ask it, rehearse, sign out: no mouse."""
     page.goto(f"{site.address}/releases")
-    page.keyboard.type(site.running.key)  # the field of the key has the focus
+    page.wait_for_function("document.activeElement.name === 'key'")  # the field of the key gets the focus by itself
+    page.keyboard.type(site.running.key)
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.address}/releases")
     page.keyboard.press("Tab")
