@@ -136,6 +136,7 @@ def test_a_scan_that_was_closed_is_an_error_and_not_nobody(file: Path, tmp_path:
     data.close()
     with pytest.raises(DataError, match="closed"):
         dc.counting.ItemCounts(epsilon=1, cap=3).release(data, ledger=ledger)
+    assert not ledger.statement("p").entries
     other = scanned(file)
     next(file.parent.glob(f"{PREFIX}*/*.arrows")).unlink()
     with pytest.raises(DataError, match="is gone"):
@@ -171,6 +172,17 @@ def test_plans_and_estimates_are_made_from_what_is_public(file: Path) -> None:
     data = scanned(file)
     assert dc.counting.ItemCounts(epsilon=1, cap=3).estimate(data)["loss"]
     assert dc.PrivateRecommender(epsilon=1).estimate(data, users=100)["loss"]
+
+
+def test_data_without_records_are_released_like_any_other(tmp_path: Path) -> None:
+    """Whether anybody is there is nobody's business."""
+    frame = pl.DataFrame({"user_id": ["ann"], "item_id": ["tea"]}).clear()
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ipc(tmp_path / "a.arrow")
+    frame.write_csv(tmp_path / "a.csv")
+    for source in (tmp_path / "a.parquet", tmp_path / "a.arrow", tmp_path / "a.csv", frame.lazy()):
+        data = dc.scan(source, items=["tea", "rum"], folder=tmp_path)
+        assert dc.counting.ItemCounts(epsilon=1, cap=3).release(data).table("counts").height == 2
 
 
 def test_a_blank_id_is_an_error(tmp_path: Path) -> None:

@@ -228,3 +228,10 @@ def test_one_rating_is_no_unit_where_records_repeat(tmp_path: Path) -> None:
     data = dc.Interactions(rows, items=["x"], scale="1:5", duplicates="keep")
     with pytest.raises(UsageError, match="one record of an item"):
         PrivateRatings(1, unit="rating").fit(data)
+
+
+def test_a_head_that_is_too_large_is_refused_before_the_charge() -> None:
+    data = dc.Interactions([("ann", "i1")], items=[f"i{n}" for n in range(8300)])
+    with pytest.raises(dc.DiscreetError, match="at most 8,192"):
+        dc.PrivateRecommender(epsilon=1, head=8200).plan(data)
+    assert dc.PrivateRecommender(epsilon=1, head=8192).plan(data).guarantee

@@ -56,7 +56,7 @@ class PartedInteractions(ABC):
         return f"{type(self).__name__}({self.name!r}: {self.n_parts} parts, {self.n_items:,} items)"
 
     def require_sums(self, method: Any) -> None:
-        """Refuse a method that looks at everybody at once."""
+        """Refuse a method that looks at everybody at once; called before anything is charged."""
         if getattr(method, "reads", "") != "sums":
             raise UsageError(
                 f"{method.name} looks at everybody at once and needs the data in memory.",

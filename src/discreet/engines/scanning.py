@@ -43,6 +43,10 @@ class ScannedInteractions(PartedInteractions):
     def n_parts(self) -> int:
         return self._spill.n_parts
 
+    def require_sums(self, method: Any) -> None:
+        super().require_sums(method)
+        self._spill.require_open()
+
     def part(self, number: int) -> Interactions:
         return self._made(self._spill.read(number))
 
@@ -184,12 +188,14 @@ def _batches(files: Sequence[Path], columns: Sequence[str], numbers: Sequence[st
 def _parquet(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         _require_columns(path, file.schema_arrow.names, columns)
+        yield _nobody(pa.schema([file.schema_arrow.field(name) for name in columns]))
         yield from file.iter_batches(batch_size=BATCH, columns=list(columns))
 
 
 def _arrow(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
         _require_columns(path, reader.schema.names, columns)
+        yield _nobody(pa.schema([reader.schema.field(name) for name in columns]))
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number).select(list(columns))
             for begin in range(0, batch.num_rows, BATCH):
@@ -198,6 +204,7 @@ def _arrow(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterat
 
 def _text(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
     types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
+    yield _nobody(pa.schema(list(types.items())))
     reader = pyarrow.csv.open_csv(
         path,
         read_options=pyarrow.csv.ReadOptions(block_size=8 * 2**20, use_threads=False),
@@ -213,6 +220,11 @@ def _text(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterato
         yield batch
 
 
+def _nobody(schema: pa.Schema) -> pa.RecordBatch:
+    """The columns without rows: data without records are read like any other."""
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
 def _require_columns(path: Path, found: Sequence[str], columns: Sequence[str]) -> None:
     if missing := [name for name in columns if name not in found]:
         raise DataError(
@@ -221,6 +233,7 @@ def _require_columns(path: Path, found: Sequence[str], columns: Sequence[str]) -
 
 
 def _lazy_batches(frame: Any, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    yield frame.select(columns).head(0).collect()
     yield from frame.select(columns).collect_batches(chunk_size=BATCH)
 
 

@@ -54,10 +54,14 @@ class Spill:
             raise
         return cls(place, lock, empty, written, parts)
 
-    def read(self, number: int) -> pl.DataFrame:
-        """The records of a part."""
+    def require_open(self) -> None:
+        """Refuse to go on without the files."""
         if not self._finish.alive:
             raise DataError("this scan was closed, and its temporary files are gone.", remedy="Scan the data again.")
+
+    def read(self, number: int) -> pl.DataFrame:
+        """The records of a part."""
+        self.require_open()
         if number not in self._written:
             return self.empty
         path = self.folder / f"{number}.arrows"
@@ -105,7 +109,7 @@ def _written(
                     writers[number] = files.enter_context(pa.ipc.new_stream(file, table.schema))
                 writers[number].write_table(table)
     if empty is None:
-        raise DataError("there are no records to scan.", remedy="Give files with at least one row.")
+        raise DataError("there is nothing to scan.", remedy="Give at least one file.")
     return empty, frozenset(writers)
 
 

@@ -48,6 +48,7 @@ from discreet.models.likes import liked_rows
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
+from discreet.privacy.gram import MOST_PROJECTED
 from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
@@ -151,6 +152,8 @@ class PrivateRecommender(ReleasedModel):
     # The release
 
     def _plan(self, public: Interactions) -> Plan:
+        if self.head is not None and min(self.head, public.n_items) > MOST_PROJECTED:
+            raise UsageError(f"a head has at most {MOST_PROJECTED:,} items, got {self.head:,}.", remedy="Take fewer.")
         columns, names = feature_columns(public, self.features) if self.features else (None, ())
         (first, second), likes = self._shares, Likes.of(public, self.positive)
         sums, gram = self._popularity(likes), gram_bounds()
@@ -239,8 +242,9 @@ class PrivateRecommender(ReleasedModel):
         public, parts = release.parameters, dict[str, Any](release.parts)
         vars(self).pop("_by_popularity", None)  # of an earlier fit
         # In a series the first popularity fixes head and direction; the latest one is for everything else.
-        plan = TastePlan.of(parts["first"], public.get("settled", public), users=self.users, most=self.head)
-        now = TastePlan.of(parts.get("first_now", parts["first"]), public, users=self.users, most=self.head)
+        most = parts["head"].size if "head" in parts else self.head  # of versions with another limit, too
+        plan = TastePlan.of(parts["first"], public.get("settled", public), users=self.users, most=most)
+        now = TastePlan.of(parts.get("first_now", parts["first"]), public, users=self.users, most=most)
         self.ranking_ = "popularity" if "second" in parts else "tastes"
         self.strength_, self.popularity_ = now.strength, now.first.items
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))

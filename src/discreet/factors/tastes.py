@@ -99,8 +99,8 @@ class TastePlan:
 
 def head_size(strength: float, n_items: int, most: int | None) -> int:
     """How many items tastes are learned for: what was asked for, or a rule in users × μ."""
-    wanted = most if most is not None else max(LEAST_HEAD, round(HEAD * math.sqrt(strength)))
-    return min(n_items, wanted, MOST_PROJECTED)
+    rule = min(max(LEAST_HEAD, round(HEAD * math.sqrt(strength))), MOST_PROJECTED)
+    return min(n_items, rule if most is None else most)
 
 
 def below_zero(popularity: Floats) -> Floats:

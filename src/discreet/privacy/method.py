@@ -52,8 +52,6 @@ Sums = BoundedSums | BoundedGram
 Parts = Mapping[str, pl.DataFrame | NDArray[Any]]
 """The tables and arrays of a release, by name."""
 
-USER = Unit("user")
-
 
 class Mechanism(Protocol):
     """Noise or a selection: works out its scale from the bounds of the sums, and spends its loss."""

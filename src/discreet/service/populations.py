@@ -31,7 +31,7 @@ class AdaptiveLedger(Ledger):
 
     Everything is charged as (ε, δ), and the sum of epsilons and of deltas is held to the limit. That bounds the loss
     also where each request depends on all answers before it, which sums in other kinds of accounting need not
-    (``docs/ledger.md``, "Choosing amounts after seeing results").
+    (``docs/ledger.md``, "What the ledger promises").
 
     Attributes
     ----------

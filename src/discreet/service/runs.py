@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
@@ -21,7 +19,7 @@ from discreet.privacy.ledger import Amount
 from discreet.privacy.numbers import as_fraction
 from discreet.service.datasets import Data
 
-__all__ = ["RunRequest"]
+__all__ = ["RunRequest", "cost_of"]
 
 KINDS = {"interactions": Interactions, "tags": TagAssignments, "table": Table}
 
@@ -65,11 +63,6 @@ class RunRequest:
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "contexts": list(self.contexts)}
-
-    @property
-    def hash(self) -> str:
-        """Of what was asked for: the same key with another hash is refused."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
     @property
     def gives(self) -> str:
