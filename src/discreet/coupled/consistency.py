@@ -68,7 +68,9 @@ def iterative_proportional_fit(table: Floats, rows: Floats, columns: Floats, *, 
 def fit_to_sums(table: Floats, sums: Sequence[Floats], *, rounds: int = 50) -> Floats:
     """Iterative proportional fitting of a table of any number of axes: ``sums[a]`` is what its sum over axis a must be.
 
-    Where no table has all of these sums, the last ones in the order of the axes are met first.
+    A table of two axes meets them exactly: what the rounds leave is moved by the rounding of J. Altschuler, J. Weed, P.
+    Rigollet (Near-linear time approximation algorithms for optimal transport. NeurIPS 2017). Where no table of more
+    axes has all of these sums, the last ones in the order of the axes are met first.
     """
     total = float(sums[0].sum())
     # A table with a row of zeros could not be scaled at all.
@@ -80,7 +82,12 @@ def fit_to_sums(table: Floats, sums: Sequence[Floats], *, rounds: int = 50) -> F
             worst = max(worst, float(np.abs(found - wanted).max()))
             scaled = scaled * (wanted / found)
         if worst <= 1e-9 * total:
-            break
+            return scaled
+    if scaled.ndim == 2:
+        for axis in (0, 1):
+            scaled *= np.minimum(np.expand_dims(sums[axis] / scaled.sum(axis=axis), axis), 1.0)
+        missing = [np.maximum(wanted - scaled.sum(axis=axis), 0.0) for axis, wanted in enumerate(sums)]
+        scaled += np.outer(missing[1], missing[0]) / max(float(missing[0].sum()), np.finfo(float).tiny)
     return scaled
 
 
