@@ -39,7 +39,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test: $(VENV)/.run
 	@echo "setting up the tests"
-	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service]' --group test --group lint
+	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service,spark]' --group test --group lint
 	@$(INSTALL_BROWSER)
 	@touch $@
 
