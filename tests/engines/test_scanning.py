@@ -149,7 +149,7 @@ def test_a_fork_leaves_the_files_alone(file: Path) -> None:
         data.close()
         os._exit(0)
     os.waitpid(child, 0)
-    assert sum(len(part) for part in data) == len(FILMS)
+    assert sum(len(part) for part in data.each(lambda part: part)) == len(FILMS)
 
 
 def test_nothing_is_removed_that_no_scan_wrote(file: Path, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_text_files_and_several_files(tmp_path: Path) -> None:
     data = dc.scan(
         f"{tmp_path}/*.csv", items=FILMS.items.series, rating="rating", scale="1:5", parts=2, folder=tmp_path
     )
-    together = pl.concat([part.to_frame() for part in data]).select(frame.columns)
+    together = pl.concat(list(data.each(lambda part: part.to_frame()))).select(frame.columns)
     assert together.sort(frame.columns).equals(frame.cast(together.schema).sort(frame.columns))  # type: ignore[arg-type]
 
 

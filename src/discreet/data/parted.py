@@ -7,24 +7,30 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
+from operator import add, attrgetter
+from typing import Any, TypeVar
+
+import polars as pl
 
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
 from discreet.errors import UsageError
 
-__all__ = ["PartedInteractions", "fingerprint_of_people"]
+__all__ = ["Parted", "fingerprint_of_people"]
 
 
-class PartedInteractions(ABC):
-    """Interactions in parts.
+T = TypeVar("T")
+
+
+class Parted(ABC):
+    """Records in parts.
 
     Parameters
     ----------
     public
-        The data without records: catalog, rating scale, names of contexts.
+        The data without records: catalog, rating scale, names of contexts, declared domains.
 
     Attributes
     ----------
@@ -34,7 +40,7 @@ class PartedInteractions(ABC):
         The same as ``fingerprint_by_person`` of the same records in memory.
     """
 
-    def __init__(self, public: Interactions) -> None:
+    def __init__(self, public: Any) -> None:
         self.public = public
 
     @property
@@ -42,18 +48,23 @@ class PartedInteractions(ABC):
     def n_parts(self) -> int: ...
 
     @abstractmethod
-    def part(self, number: int) -> Interactions:
-        """The records of a part, in memory."""
+    def each(self, function: Callable[[Any], T]) -> Iterator[T]:
+        """What a function makes of the records of each part, which are in memory while it runs."""
+
+    def added(self, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The totals of what a function makes of each part: a tuple of sums."""
+        return reduce(lambda one, other: tuple(map(add, one, other)), self.each(function))
 
     @abstractmethod
     def of_users(self, users: Sequence[Any]) -> Interactions:
         """The records of these users, in memory; users who are not there have none."""
 
-    def __iter__(self) -> Iterator[Interactions]:
-        return (self.part(number) for number in range(self.n_parts))
+    @abstractmethod
+    def require_open(self) -> None:
+        """Refuse to go on where the records are no longer there."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}: {self.n_parts} parts, {self.n_items:,} items)"
+        return f"{type(self).__name__}({self.name!r}: {self.n_parts} parts)"
 
     def require_sums(self, method: Any) -> None:
         """Refuse a method that looks at everybody at once; called before anything is charged."""
@@ -62,6 +73,7 @@ class PartedInteractions(ABC):
                 f"{method.name} looks at everybody at once and needs the data in memory.",
                 remedy="Read the data with read() instead of scan().",
             )
+        self.require_open()
 
     @property
     def name(self) -> str:
@@ -75,25 +87,20 @@ class PartedInteractions(ABC):
     def window(self) -> Window | None:
         return self.public.window
 
-    @property
-    def n_items(self) -> int:
-        return self.public.n_items
-
     @cached_property
     def fingerprint(self) -> str:
-        return self._combined("hash_by_person")
+        return self._combined(attrgetter("hash_by_person"))
 
     @cached_property
     def fingerprint_without_context(self) -> str:
         """The fingerprint of the same records without their context columns."""
-        return self._combined("hash_by_person_without_context") if self.public.context.columns else self.fingerprint
+        if not getattr(self.public, "context", pl.DataFrame()).columns:
+            return self.fingerprint
+        return self._combined(attrgetter("hash_by_person_without_context"))
 
-    def _combined(self, name: str) -> str:
-        people, total = 0, 0
-        for part in self:
-            here, added = getattr(part, name)
-            people, total = people + here, (total + added) % 2**256
-        return fingerprint_of_people(people, total)
+    def _combined(self, hashed: Callable[[Any], tuple[int, int]]) -> str:
+        people, totals = zip(*self.each(hashed), strict=True)
+        return fingerprint_of_people(sum(people), sum(totals) % 2**256)
 
 
 def fingerprint_of_people(people: int, total: int) -> str:

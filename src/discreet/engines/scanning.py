@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -16,11 +16,13 @@ import pyarrow.parquet
 from discreet.common.arguments import require_whole
 from discreet.common.foreign import foreign_errors
 from discreet.data.interactions import Interactions
-from discreet.data.parted import PartedInteractions
+from discreet.data.parted import Parted
 from discreet.engines.spilling import Spill
 from discreet.errors import DataError, UsageError
 
 __all__ = ["ScannedInteractions", "scan"]
+
+T = TypeVar("T")
 
 RECORDS_AT_ONCE = 5_000_000
 """About so many records has a part where the number of parts is not given."""
@@ -29,7 +31,7 @@ BATCH = 1_000_000
 ENDINGS = {".parquet": "parquet", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "tsv"}
 
 
-class ScannedInteractions(PartedInteractions):
+class ScannedInteractions(Parted):
     """Records of a scan: in a folder of temporary files, one for each part, until ``close`` or the end of the program.
 
     What is in the files is what was scanned when it was made: a source that changes later changes nothing.
@@ -43,12 +45,11 @@ class ScannedInteractions(PartedInteractions):
     def n_parts(self) -> int:
         return self._spill.n_parts
 
-    def require_sums(self, method: Any) -> None:
-        super().require_sums(method)
+    def require_open(self) -> None:
         self._spill.require_open()
 
-    def part(self, number: int) -> Interactions:
-        return self._made(self._spill.read(number))
+    def each(self, function: Callable[[Interactions], T]) -> Iterator[T]:
+        return (function(self._made(self._spill.read(number))) for number in range(self.n_parts))
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
         key = self._options["user"]
@@ -125,7 +126,7 @@ def scan(
     ...     data = scan(f"{folder}/films.parquet", items=films.items.series, rating="rating", scale="1:5", parts=3)
     ...     release = dc.counting.ItemCounts(epsilon=1, cap=30).release(data)
     >>> data, release.table("counts").height
-    (ScannedInteractions('films': 3 parts, 80 items), 80)
+    (ScannedInteractions('films': 3 parts), 80)
     """
     if items is None:
         raise UsageError("a scan needs the public list of items.", remedy="Give items=…, a table or the ids.")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import polars as pl
 from discreet.common.arrays import Codes, Floats, Integers
 from discreet.common.replacing import Kind, place_for
 from discreet.data.interactions import Interactions
-from discreet.data.parted import PartedInteractions
+from discreet.data.parted import Parted
 from discreet.errors import UsageError
 from discreet.models.item_features import feature_columns
 from discreet.models.ranking import largest
@@ -51,15 +52,15 @@ def export_recommendations(
     if n < 1:
         raise UsageError(f"n = {n} must be at least 1.")
     records, asked = _records(model), None if users is None else list(dict.fromkeys(users))
-    if isinstance(records, PartedInteractions) and asked is not None:
+    if isinstance(records, Parted) and asked is not None:
         records = records.of_users(asked)
-    groups = records if isinstance(records, PartedInteractions) else [records]
-    many = records.n_parts if isinstance(records, PartedInteractions) else 1
+    lists_of = partial(_lists, model, users=asked, n=n, exclude_seen=exclude_seen)
+    many = records.n_parts if isinstance(records, Parted) else 1
 
     def parts() -> Iterator[pl.DataFrame]:
         done = 0
-        for number, group in enumerate(groups):
-            for share, lists, people in _lists(model, group, asked, n, exclude_seen=exclude_seen):
+        for number, found in enumerate(records.each(lists_of) if isinstance(records, Parted) else [lists_of(records)]):
+            for share, lists, people in found:
                 yield lists
                 done += people
                 if progress is not None:

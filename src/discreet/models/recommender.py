@@ -21,7 +21,7 @@ from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.data.parted import PartedInteractions
+from discreet.data.parted import Parted
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
 from discreet.models.item_histories import as_pair, history_codes
 from discreet.models.model_folder import load_with_records, save_with_records
@@ -84,7 +84,7 @@ class Recommender(ABC):
         allow_refuted
             Let a published model run whose promise is known not to hold.
         """
-        if isinstance(data, PartedInteractions):
+        if isinstance(data, Parted):
             data.require_sums(self)
         elif not isinstance(data, Interactions):
             raise UsageError(f"a recommender learns from Interactions, not from {type(data).__name__}.", remedy=WRAP)
@@ -355,7 +355,7 @@ class Recommender(ABC):
             )
         wanted = [users] if isinstance(users, str) else list(users or [])
         ids = IdMap(wanted, what="user")
-        records = records.of_users(wanted) if isinstance(records, PartedInteractions) else records
+        records = records.of_users(wanted) if isinstance(records, Parted) else records
         codes = records.users.encode(ids.series)
         return records.csr[codes].astype(np.float64), ids
 

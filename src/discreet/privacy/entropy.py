@@ -7,6 +7,7 @@ draws from what was released. None of them has a seed. Tests replace these funct
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,22 +48,18 @@ def random_words(n: int) -> NDArray[np.uint64]:
 def bounding_key() -> tuple[int, int]:
     """A fresh key of 128 bits for the choice of records (``privacy.choosing``); inside ``Keys.replayed`` a held one."""
     held = _HELD.get()
-    return _fresh_key() if held is None else held.next()
-
-
-def _fresh_key() -> tuple[int, int]:
-    high, low = np.frombuffer(os.urandom(16), dtype=np.uint64)
-    return int(high), int(low)
+    return (Keys() if held is None else held).next()
 
 
 class Keys:
     """The keys of one release whose people come in parts: every part, in every round, gets the same keys in order.
 
-    A person's records are then chosen alike in all rounds, as they are where everybody is in memory.
+    A person's records are then chosen alike in all rounds, as they are where everybody is in memory, and alike by every
+    process that has a copy: also where a part is computed again because a machine was lost.
     """
 
     def __init__(self) -> None:
-        self._keys: list[tuple[int, int]] = []
+        self._secret = os.urandom(32)
         self._place = 0
 
     @contextmanager
@@ -76,10 +73,9 @@ class Keys:
             _HELD.reset(token)
 
     def next(self) -> tuple[int, int]:
-        if self._place == len(self._keys):
-            self._keys.append(_fresh_key())
         self._place += 1
-        return self._keys[self._place - 1]
+        digest = hashlib.sha256(self._secret + self._place.to_bytes(8, "big")).digest()
+        return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:16], "big")
 
 
 _HELD: ContextVar[Keys | None] = ContextVar("discreet_held_keys", default=None)

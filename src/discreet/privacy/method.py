@@ -7,7 +7,7 @@ release is ``Method._release`` below; a method fills in ``_plan`` and ``_rounds`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.parted import PartedInteractions
+from discreet.data.parted import Parted
 from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, require_catalog
@@ -83,14 +83,19 @@ class Round:
     mechanism: Mechanism | tuple[Mechanism, ...]
     settles: str = ""
 
-    def sums(self, parts: Iterable[Any]) -> tuple[Sums, ...]:
-        """The sums over all parts of the people, for each of the mechanisms; of one part at a time in memory."""
-        several = isinstance(self.mechanism, tuple)
-        computed = (self.statistics(part) if several else (self.statistics(part),) for part in parts)
-        totals = reduce(lambda one, other: tuple(map(add, one, other)), computed)
+    def computed(self, part: Any) -> tuple[Any, ...]:
+        """The sums of one part of the people, for each of the mechanisms."""
+        return self.statistics(part) if isinstance(self.mechanism, tuple) else (self.statistics(part),)
+
+    def sums(self, parts: Iterable[Any] | PreparedParts) -> tuple[Sums, ...]:
+        """The sums over all parts of the people, for each of the mechanisms."""
+        if isinstance(parts, PreparedParts):
+            totals = parts.added(self.computed)
+        else:
+            totals = reduce(lambda one, other: tuple(map(add, one, other)), map(self.computed, parts))
         return tuple(total.settled() if isinstance(total, ProjectedGram) else total for total in totals)
 
-    def released(self, parts: Iterable[Any], unit: Unit) -> Any:
+    def released(self, parts: Iterable[Any] | PreparedParts, unit: Unit) -> Any:
         """What the mechanisms make of the sums over all parts of the people."""
         several = isinstance(self.mechanism, tuple)
         mechanisms = self.mechanism if isinstance(self.mechanism, tuple) else (self.mechanism,)
@@ -196,7 +201,7 @@ class Method(ABC):
 
     def _draw(self, data: Any, plan: Plan) -> Made:
         """What the release is made of. Overridden by methods that do not release sums over people."""
-        people = _Prepared(self, data, plan) if isinstance(data, PartedInteractions) else [self._prepare(data, plan)]
+        people = PreparedParts(self, data, plan) if isinstance(data, Parted) else [self._prepare(data, plan)]
         return run_rounds(self._rounds(plan), people, plan.unit)
 
     def _public(self, data: Any) -> Any:
@@ -249,7 +254,7 @@ class Method(ABC):
 
     def _whole(self, data: Any) -> Any:
         """What a plan is made from: data in parts stand for themselves by what is public about them."""
-        if not isinstance(data, PartedInteractions):
+        if not isinstance(data, Parted):
             return data
         data.require_sums(self)
         return data.public
@@ -291,22 +296,35 @@ class Method(ABC):
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """The parts of the people as the statistics take them, one at a time, again in every round."""
+class PreparedParts:
+    """The people of data in parts, as the statistics take them: prepared alike in every round."""
 
     method: Method
-    data: PartedInteractions
+    data: Parted
     plan: Plan
     keys: entropy.Keys = field(default_factory=entropy.Keys)
 
-    def __iter__(self) -> Iterator[Any]:
-        for part in self.data:
-            with self.keys.replayed():
-                prepared = self.method._prepare(part, self.plan)
-            yield prepared
+    def added(self, computed: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The totals of what is computed of each part."""
+        return self.data.added(_Computed(self.method, self.plan, self.keys, computed))
 
 
-def run_rounds(rounds: Rounds, parts: Iterable[Any], unit: Unit) -> Made:
+@dataclass(frozen=True)
+class _Computed:
+    """A function of the records of a part that other processes can be sent."""
+
+    method: Method
+    plan: Plan
+    keys: entropy.Keys
+    computed: Callable[[Any], tuple[Any, ...]]
+
+    def __call__(self, part: Any) -> tuple[Any, ...]:
+        with self.keys.replayed():
+            prepared = self.method._prepare(part, self.plan)
+        return self.computed(prepared)
+
+
+def run_rounds(rounds: Rounds, parts: Iterable[Any] | PreparedParts, unit: Unit) -> Made:
     """Compute the sums of each part of the people, add them up, release them, round after round.
 
     Parameters
