@@ -114,7 +114,7 @@ def attack(
     if attack == "lia":
         if target:
             raise UsageError("the linear attack draws its targets.", remedy="Give --targets N instead of --target.")
-        models = {name: factory_of(name, typed, budget)() for name in names}
+        models = {name: factory_of(name, typed, budget, code=True)() for name in names}
         records = reading.interactions(data)
         with progressing("linear attack") as progress:
             shares = _shares(known_share)
@@ -128,7 +128,7 @@ def attack(
     )
     settings = {"k": k, "beta": beta, "similarity": similarity, "shrinkage": shrinkage}
     axis = "item" if attack in ITEM_BASED else "user"
-    factories = {name: factory_of(name, typed, budget, axis=axis, **settings) for name in names}
+    factories = {name: factory_of(name, typed, budget, axis=axis, code=True, **settings) for name in names}
     records = reading.interactions(data)
     wanted = targets if not target else [id_as_typed(name, records.users.series) for name in target]
     with progressing("sybil attack") as progress:

@@ -12,7 +12,6 @@ from discreet.cli.console import AsJson, answer_json, answer_table, answer_text,
 from discreet.cli.reading import DataPath, RecordsReading, TableReading
 from discreet.cli.spending import Overwrite, place_for
 from discreet.errors import UsageError
-from discreet.privacy.numbers import as_fraction
 
 if TYPE_CHECKING:
     from discreet.attacks import AuditReport
@@ -169,20 +168,8 @@ def _prototype(
     typed = settings_of(given)
     budget = {name: settings[name] for name in ("epsilon", "delta") if name in settings}
     claimed = ",".join(str(value) for value in budget.values()) if "epsilon" in budget else None
-    try:
-        found = outside(model, train=train, settings=typed | {name: _number(budget[name]) for name in budget})
-    except UsageError:
-        if not budget:
-            raise
-        # A class that has no such settings: they say what is claimed.
-        found = outside(model, train=train, settings=typed)
+    found = outside(model, train=train, settings=typed, budget=budget)
     return found, None if speaks_for_itself(found) else claimed
-
-
-def _number(text: Any) -> int | float:
-    """A budget as other classes take it."""
-    exact = as_fraction(text)
-    return int(exact) if exact.denominator == 1 else float(exact)
 
 
 def _named(name: str, settings: dict[str, Any]) -> Any:
@@ -202,9 +189,10 @@ def _records(path: Path, model: str | None, reading: RecordsReading, domains: Pa
 
     Nothing is released, so nothing depends on whether the items, tags or resources that occur are public.
     """
-    from discreet.models.registry import REGISTRY
+    from discreet.models.registry import entries
 
-    takes = REGISTRY[model].takes if model in REGISTRY else "interactions"
+    known = entries().get(model or "")
+    takes = "interactions" if known is None else known.takes
     if takes == "table":
         return TableReading(format=reading.format, domains=domains).read(path)
     if takes == "tags":

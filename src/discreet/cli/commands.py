@@ -190,10 +190,17 @@ def settings_of(options: list[str] | None, **given: Any) -> dict[str, Any]:
 
 
 def model_of(name: str, options: list[str] | None, **given: Any) -> Recommender:
-    """The model of that name with the settings that were typed."""
-    from discreet.models.registry import create
+    """The model of that name, or of that place in somebody's code, with the settings that were typed."""
+    from discreet.models.recommender import Recommender
+    from discreet.models.registry import class_of, with_settings
 
-    return create(name, "recommender", **settings_of(options, **given))
+    kind = class_of(name, "recommender")
+    if not issubclass(kind, Recommender):
+        raise UsageError(
+            f"{name} is not a recommender of discreet.",
+            remedy="Derive it from discreet.models.Recommender, or see: discreet audit --help, attack --help.",
+        )
+    return with_settings(kind, settings_of(options, **given), name)
 
 
 def split_pair(text: str, option: str, *, example: str = "NAME=VALUE") -> tuple[str, str]:

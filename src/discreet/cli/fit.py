@@ -34,6 +34,12 @@ ListsOut = Annotated[
 Records = Annotated[
     Path | None, typer.Option("--data", help="The records, if they are not where the model was fitted.")
 ]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="MODULE:CLASS", help="The class of a model of your own that has no name; imports your code."
+    ),
+]
 Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
 
 
@@ -41,7 +47,14 @@ def fit(
     data: DataPath,
     spending: OptionalSpending,
     reading: CatalogReading,
-    model: Annotated[str, typer.Option("--model", help="Which model; they are named above.")] = "private-recommender",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME|MODULE:CLASS",
+            help="Which model; they are named above. Or your own: module:Class, file.py:Class.",
+        ),
+    ] = "private-recommender",
     unit: Annotated[
         str | None, typer.Option("--unit", help="What is protected, where a model offers it: user or rating.")
     ] = None,
@@ -102,6 +115,7 @@ def recommend(
     data: Records = None,
     out: ListsOut = None,
     overwrite: Overwrite = False,
+    kind: Kind = None,
     as_json: AsJson = False,
 ) -> None:
     """Recommend items to users, to somebody with a given history, or to everybody into a file.
@@ -115,8 +129,9 @@ def recommend(
     """
     from discreet.data.id_forms import typed
     from discreet.models.recommender import load_model
+    from discreet.models.registry import class_of
 
-    recommender = load_model(model)
+    recommender = load_model(model, None if kind is None else class_of(kind))
     if sum([user is not None, history is not None, everybody, users is not None]) != 1:
         raise UsageError("no user given.", remedy="Give one of --user ID, --history FILE, --users FILE and --all.")
     if everybody or users is not None:
@@ -149,6 +164,7 @@ def similar(
     data: Records = None,
     out: ListsOut = None,
     overwrite: Overwrite = False,
+    kind: Kind = None,
     as_json: AsJson = False,
 ) -> None:
     """Items like this one, or those of every item into a file.
@@ -163,8 +179,9 @@ def similar(
     """
     from discreet.data.id_forms import typed
     from discreet.models.recommender import load_model
+    from discreet.models.registry import class_of
 
-    recommender = load_model(model)
+    recommender = load_model(model, None if kind is None else class_of(kind))
     if (item is None) != everything:
         raise UsageError("no item given.", remedy="Give an ITEM, or --all with --out FILE.")
     if everything:

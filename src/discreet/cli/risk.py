@@ -74,7 +74,7 @@ def risk(
         discreet risk films.parquet --model slope-one --value-of-utility 1 --cost-of-risk 3 --risk-below 5% --out risk/
     """
     from discreet.attacks.risk import risk_report
-    from discreet.models.registry import registered, settings_of
+    from discreet.models.registry import class_of, settings_of
 
     for name, weight in (("--value-of-utility", value_of_utility), ("--cost-of-risk", cost_of_risk)):
         if not 0 <= weight < math.inf:
@@ -83,7 +83,7 @@ def risk(
     level = None if risk_below is None else _share(risk_below)
     named = NOISE_FOR.get(model, model)
     # The epsilon of the model is not used: it is set to each that is tried.
-    required = settings_of(registered(named, "recommender")).get("epsilon", False)
+    required = settings_of(class_of(named, "recommender")).get("epsilon", False)
     recommender = model_of(named, option, epsilon="1" if required else None)
     if out is not None:
         place_for(out, RISK, overwrite=overwrite, sources=(data,))

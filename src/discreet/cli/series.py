@@ -84,10 +84,10 @@ def open_series(
         discreet series open nightly/ films.parquet --steps 365 --epsilon 4 --ledger budget.db
         discreet series advance nightly/ films.parquet --ledger budget.db --out model/
     """
-    from discreet.models.registry import create
+    from discreet.models.registry import class_of, with_settings
     from discreet.series import Series
 
-    made = create(method, **settings_of(option, epsilon=epsilon, delta=delta))
+    made = with_settings(class_of(method), settings_of(option, epsilon=epsilon, delta=delta), method)
     series = Series(
         made,
         steps=steps,

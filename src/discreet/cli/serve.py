@@ -57,6 +57,14 @@ def serve(
         str | None,
         typer.Option("--new-link", metavar="NAME", help="Print another setup link for a tenant, and end."),
     ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="MODULE:CLASS",
+            help="A recommender of your own, known by its name; repeatable. This imports your code.",
+        ),
+    ] = None,
     insecure_local: Annotated[
         bool, typer.Option("--insecure-local", help="No keys: everybody on this machine is a curator.")
     ] = False,
@@ -68,6 +76,8 @@ def serve(
 
     The first start prints a link, which works once, for the first curator. Nothing is open without a key. When a budget
     is used up, nothing more is released from the records, and what was released is served as before.
+
+    Requests name methods that are installed here or given with --model; they never name code.
 
     [bold]Example[/bold]
 
@@ -97,6 +107,7 @@ def serve(
         secure_cookies=url.startswith("https://"),
         insecure_local=insecure_local,
         public_url=url,
+        models=tuple(model or ()),
     )
     app = create_app(settings)
     hub: Hub = app.state.hub

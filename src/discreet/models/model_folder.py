@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.common.replacing import place_for
 from discreet.data.interactions import Interactions
@@ -17,7 +19,7 @@ from discreet.data.readers import read, write
 from discreet.errors import ReleaseError, UsageError
 from discreet.privacy.folders import DESCRIPTION, MODEL
 
-__all__ = ["load_with_records", "read_description", "save_with_records", "write_description"]
+__all__ = ["guarded_load", "load_with_records", "read_description", "save_with_records", "write_description"]
 
 RECORDS = "records"
 WARNING = "This folder holds the raw records that the model was fitted on. It is as secret as they are."
@@ -62,6 +64,17 @@ def load_with_records(folder: str | Path, name: str) -> tuple[dict[str, Any], In
     if not isinstance(data, Interactions):
         raise ReleaseError(f"{path / RECORDS} holds no interactions.")
     return described, data
+
+
+def guarded_load(load: Callable[..., Any]) -> Callable[..., Any]:
+    """``load`` of a model: whatever it stumbles over in a folder that somebody else wrote is a ``ReleaseError``."""
+
+    @wraps(load)
+    def guarded(cls: Any, folder: str | Path) -> Any:
+        with foreign_errors(lambda words: ReleaseError(f"{folder} holds no usable {cls.name} model: {words}.")):
+            return load(cls, folder)
+
+    return guarded
 
 
 def write_description(folder: Path, described: Mapping[str, Any]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,14 +16,13 @@ import numpy as np
 import polars as pl
 
 from discreet.common.arrays import Codes, Floats, Integers, Mask
-from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
 from discreet.models.item_histories import as_pair, history_codes
-from discreet.models.model_folder import load_with_records, save_with_records
+from discreet.models.model_folder import guarded_load, load_with_records, save_with_records
 from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
 from discreet.privacy.guarantees import Guarantee
@@ -38,6 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["Recommender", "load_model"]
 
 WRAP = 'Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").'
+
+OWN_MODEL = Remedy(
+    "Give its class: load_model(folder, YourClass).", cli="Give its class: --model package.module:Class."
+)
 
 USERS_AT_ONCE = 4_000_000
 """Scores are computed for so many users × items at a time."""
@@ -64,7 +66,7 @@ class Recommender(ABC):
         """Whatever ``load`` of a model stumbles over in a folder that somebody else wrote is a ``ReleaseError``."""
         super().__init_subclass__(**given)
         if "load" in vars(cls):
-            cls.load = classmethod(_guarded(vars(cls)["load"].__func__))  # type: ignore[method-assign]
+            cls.load = classmethod(guarded_load(vars(cls)["load"].__func__))  # type: ignore[method-assign]
 
     items_: IdMap
     guarantee_: Guarantee | None = None
@@ -373,8 +375,8 @@ class Recommender(ABC):
         return settings_as_json(self) if is_dataclass(self) else {}
 
 
-def load_model(folder: str | Path) -> Recommender:
-    """Read whatever model a folder holds."""
+def load_model(folder: str | Path, kind: type[Any] | None = None) -> Recommender:
+    """Read whatever model a folder holds; ``kind`` is its class, for one of your own that has no registered name."""
     path = Path(folder)
     for file, key in (("model.json", "model"), ("manifest.json", "kind")):
         if (path / file).is_file():
@@ -382,16 +384,11 @@ def load_model(folder: str | Path) -> Recommender:
                 name = read_json(path / file)[key]
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ReleaseError(f"{path / file} is damaged: {error}.") from error
+            if kind is not None and issubclass(kind, Recommender):
+                return kind.load(path)
             if not isinstance(name, str) or name not in names("recommender"):
-                raise ReleaseError(f"{folder} holds {name!r}, which is not a model.")
+                raise ReleaseError(
+                    f"{folder} holds {name!r}, which is not a model that is known here.", remedy=OWN_MODEL
+                )
             return registered(name, "recommender").load(path)
     raise ReleaseError(f"{folder} holds no model.", remedy="Fit one: discreet fit DATA --out FOLDER.")
-
-
-def _guarded(load: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(load)
-    def guarded(cls: type[Recommender], folder: str | Path) -> Any:
-        with foreign_errors(lambda words: ReleaseError(f"{folder} holds no usable {cls.name} model: {words}.")):
-            return load(cls, folder)
-
-    return guarded

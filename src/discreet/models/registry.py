@@ -1,14 +1,20 @@
 """Everything that has a name on the command line: where it is defined and what it takes.
 
 The one place in which modules of other packages are named by strings; a module is imported when its name is first used.
+Names are those of discreet, of classes that were registered (``register``), and of installed packages that declare an
+entry point ``discreet.models``. A place, "package.module:Class" or "file.py:Class", imports code: only ``class_of``
+takes it, for the person who typed it.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,14 +24,20 @@ __all__ = [
     "REGISTRY",
     "Entry",
     "Gives",
+    "class_of",
     "create",
+    "entries",
     "entry_of",
     "imported",
     "names",
     "register",
     "registered",
     "settings_of",
+    "with_settings",
 ]
+
+GROUP = "discreet.models"
+"""The entry points by which installed packages give their recommenders names."""
 
 Gives = Literal["recommender", "counts", "top list", "pairs", "tags", "tag recommender", "answers"]
 """What one gets: a fitted model, or a release of that kind."""
@@ -49,12 +61,15 @@ class Entry:
         What one gets from it.
     kind
         The class, where it was registered by somebody else.
+    package
+        The installed package that names it; empty for those of discreet and for what was registered.
     """
 
     name: str
     place: str
     gives: Gives
     kind: type[Any] | None = None
+    package: str = ""
 
     @property
     def takes(self) -> Takes:
@@ -66,7 +81,15 @@ class Entry:
         if self.kind is not None:
             return self.kind
         module, _, attribute = self.place.partition(":")
-        return getattr(import_module(f"discreet.{module}"), attribute)
+        if not self.package:
+            return getattr(import_module(f"discreet.{module}"), attribute)
+        try:
+            return _class_in(module, attribute)
+        except Exception as error:
+            raise UsageError(
+                f"{self.name!r} of the package {self.package} cannot be loaded: {error}.",
+                remedy=f"Put {self.place} right, or remove the package.",
+            ) from error
 
 
 def _entries(gives: Gives, places: dict[str, str]) -> dict[str, Entry]:
@@ -153,20 +176,34 @@ REGISTRY: dict[str, Entry] = {
 }
 
 
+def entries() -> dict[str, Entry]:
+    """Every name with its entry. Where a package names something that discreet has already, that of discreet holds."""
+    return {**_installed(), **REGISTRY}
+
+
+@cache
+def _installed() -> dict[str, Entry]:
+    """The recommenders of installed packages; nothing of them is imported for it."""
+    return {
+        one.name: Entry(one.name, one.value, "recommender", package=one.dist.name if one.dist else "?")
+        for one in entry_points(group=GROUP)
+    }
+
+
 def names(gives: Gives | None = None) -> list[str]:
-    """The registered names, of one kind or of all.
+    """The known names, of one kind or of all.
 
     Examples
     --------
     >>> names("pairs")
     ['item-pairs']
     """
-    return [entry.name for entry in REGISTRY.values() if gives in (None, entry.gives)]
+    return [entry.name for entry in entries().values() if gives in (None, entry.gives)]
 
 
 def entry_of(name: str, gives: Gives | None = None) -> Entry:
     """The entry of a name; an unknown one, or one of another kind, is an error that lists the known ones."""
-    entry = REGISTRY.get(name)
+    entry = REGISTRY.get(name) or entries().get(name)
     if entry is None or gives not in (None, entry.gives):
         what = {"recommender": "model", None: "model or method"}.get(gives, f"method for {gives}")
         raise UsageError(f"there is no {what} called {name!r}.", remedy=f"Choose from: {', '.join(names(gives))}.")
@@ -174,8 +211,8 @@ def entry_of(name: str, gives: Gives | None = None) -> Entry:
 
 
 def registered(name: str, gives: Gives | None = None) -> type[Any]:
-    """The class that is registered under a name, or that "package.module:Class" or "file.py:Class" names."""
-    return imported(name) if ":" in name else entry_of(name, gives).load()
+    """The class that has this name. A place such as "package.module:Class" is not a name (``class_of``)."""
+    return entry_of(name, gives).load()
 
 
 def register(kind: type[Any], gives: Gives = "recommender") -> type[Any]:
@@ -184,26 +221,49 @@ def register(kind: type[Any], gives: Gives = "recommender") -> type[Any]:
     Registering the same class again changes nothing; a name that another class has is refused.
     """
     place = f"{kind.__module__}:{kind.__qualname__}"
-    known = REGISTRY.get(kind.name)
-    if known is not None and known.place != place:
+    known = entries().get(kind.name)
+    if known is not None and known.place != place and not (known.package and _same_class(known.place, place)):
         raise UsageError(f"the name {kind.name!r} is taken by {known.place}.", remedy="Choose another name.")
     REGISTRY[kind.name] = Entry(kind.name, place, gives, kind)
     return kind
 
 
+def _same_class(declared: str, place: str) -> bool:
+    """Whether an entry point may name a class by a package that hands it on: it is not imported to find out."""
+    (first, _, name), (second, _, other) = declared.partition(":"), place.partition(":")
+    return name == other and first.partition(".")[0] == second.partition(".")[0]
+
+
+def class_of(name: str, gives: Gives | None = None) -> type[Any]:
+    """The class of a name, or of a place: "package.module:Class", "file.py:Class".
+
+    A place is code that is imported and run. Take it from the person at the keyboard, never from a file or a request.
+    """
+    return imported(name) if ":" in name else registered(name, gives)
+
+
 def imported(place: str) -> type[Any]:
     """The class at "package.module:Class" or "file.py:Class"; modules of the current folder are found, too."""
-    where, _, name = place.partition(":")
+    where, _, name = place.rpartition(":")
     file = Path(where)
     folder, module = (file.parent, file.stem) if file.suffix == ".py" else (Path(), where)
     if str(folder.resolve()) not in sys.path:
         sys.path.insert(0, str(folder.resolve()))
     try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{place} cannot be imported: {error}.", remedy="Write package.module:Class.") from error
+        return _class_in(module, name)
+    except Exception as error:
+        said = (
+            error if isinstance(error, ImportError | AttributeError | TypeError) else f"{type(error).__name__}: {error}"
+        )
+        raise UsageError(f"{place} cannot be imported: {said}.", remedy="Write package.module:Class.") from error
+
+
+def _class_in(module: str, name: str) -> type[Any]:
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
     if not isinstance(found, type):
-        raise UsageError(f"{place} is not a class.", remedy="Write package.module:Class.")
+        raise TypeError(f"{name} is not a class")
     return found
 
 
@@ -215,8 +275,12 @@ def create(name: str, gives: Gives | None = None, **settings: Any) -> Any:
     >>> create("weighted", "counts", epsilon="1/2", cap=30).parameters["cap"]
     30
     """
-    kind = registered(name, gives)
-    known = settings_of(kind)
+    return with_settings(registered(name, gives), settings, name)
+
+
+def with_settings(kind: type[Any], settings: Mapping[str, Any], name: str = "") -> Any:
+    """A class with settings; unknown and missing settings are named in the error."""
+    known, name = settings_of(kind), name or kind.__name__
     if unknown := sorted(set(settings) - set(known)):
         raise UsageError(f"{name} has no setting {', '.join(unknown)}.", remedy=_settings(name, known))
     if missing := [setting for setting, required in known.items() if required and setting not in settings]:

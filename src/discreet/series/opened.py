@@ -11,7 +11,7 @@ from typing import Any, Literal
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
 from discreet.errors import ReleaseError, UsageError
-from discreet.models.registry import create, registered
+from discreet.models.registry import class_of, with_settings
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.method import Method, Plan
 from discreet.privacy.numbers import Rational, as_fraction
@@ -182,7 +182,7 @@ def priced_method(given: Method | type[Any] | str, epsilon: Rational | None, del
         name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None
     }
     if isinstance(given, str):
-        return create(given, **price) if ":" not in given else registered(given)(**price)
+        return with_settings(class_of(given), price, given)
     if isinstance(given, type):
         if "epsilon" not in price:
             raise UsageError("epsilon is required: the price of the whole series.")

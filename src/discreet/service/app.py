@@ -44,6 +44,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     jobs
         Whether this process starts the processes of jobs.
     """
+    settings.load_models()
     hub = Hub(Store(settings))
 
     @asynccontextmanager

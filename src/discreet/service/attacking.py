@@ -39,18 +39,22 @@ def game_of(name: str, **given: Any) -> SybilAttack:
 
 
 def factory_of(
-    name: str, typed: dict[str, Any], budget: dict[str, str], *, axis: str = "user", **sybil: Any
+    name: str, typed: dict[str, Any], budget: dict[str, str], *, axis: str = "user", code: bool = False, **sybil: Any
 ) -> Callable[[], Any]:
-    """What makes a model: as it is, or in the setting of the sybil attack, with a budget where it has one."""
+    """What makes a model: as it is, or in the setting of the sybil attack, with a budget where it has one.
+
+    With ``code`` the name may also be that of a class of somebody's own or of another library, which imports it: for
+    the person who typed it, never for a request.
+    """
     from discreet.attacks.engine.foreign.lookup import is_outside, outside
     from discreet.attacks.engine.making import made
     from discreet.models.registry import create, registered, settings_of
     from discreet.neighbors.neighbor_model import NeighborModel
     from discreet.neighbors.similarity import Similarity
 
-    if is_outside(name):
+    if code and is_outside(name):
         of_library = {"k": sybil["k"]} if sybil and ":" not in name else {}
-        prototype = outside(name, settings=of_library | typed)
+        prototype = outside(name, settings=of_library | typed, budget=budget)
         return lambda: made(prototype)
     kind = registered(name, "recommender")
     given: dict[str, Any] = dict(budget)

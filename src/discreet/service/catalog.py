@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from discreet.data import synthetic
 from discreet.errors import DiscreetError
-from discreet.models.registry import REGISTRY, entry_of
+from discreet.models.registry import entries, entry_of
 from discreet.privacy.units import Unit
 from discreet.service.problems import Problem
 
@@ -24,7 +24,7 @@ RUNNABLE = ("recommender", "counts", "top list", "pairs", "tags", "answers")
 
 def method_names() -> list[str]:
     """The names of the methods that can be run."""
-    return [entry.name for entry in REGISTRY.values() if entry.gives in RUNNABLE]
+    return [entry.name for entry in entries().values() if entry.gives in RUNNABLE]
 
 
 def methods() -> list[dict[str, Any]]:
@@ -35,16 +35,16 @@ def methods() -> list[dict[str, Any]]:
 @cache
 def described(name: str) -> dict[str, Any]:
     """One method: what it takes and gives, what it says about itself, and its settings."""
-    if name not in REGISTRY or REGISTRY[name].gives not in RUNNABLE:
+    known = entries().get(name)
+    if known is None or known.gives not in RUNNABLE:
         raise Problem(
             404, "not-found", f"There is no method {name!r}.", remedy=f"Choose from: {', '.join(method_names())}."
         )
-    entry = entry_of(name)
-    kind = entry.load()
+    kind = known.load()
     return {
         "name": name,
-        "takes": entry.takes,
-        "gives": entry.gives,
+        "takes": known.takes,
+        "gives": known.gives,
         "summary": (kind.__doc__ or "").strip().partition("\n")[0],
         "series": bool(getattr(kind, "enters", "")),
         "settings": settings_schema(kind),

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Row
 
+from discreet.errors import UsageError
 from discreet.models.registry import create, entry_of
 from discreet.service.access import Caller
 from discreet.service.datasets import Datasets
@@ -83,7 +84,12 @@ def _audit(task: Task) -> None:
     model: Any = create(asked["method"], **asked["settings"])
     if entry_of(asked["method"]).takes == "table":
         model = Asked(model)
-    report = audit(model, data, **asked.get("options", {}), processes=1, progress=task.progress)
+    options = asked.get("options", {})
+    if unknown := sorted(set(options) - AUDIT):
+        raise UsageError(
+            f"an audit has no option {', '.join(unknown)}.", remedy=f"Options: {', '.join(sorted(AUDIT))}."
+        )
+    report = audit(model, data, **options, processes=1, progress=task.progress)
     keep(task, str(report.verdict), report.to_json())
 
 
@@ -112,6 +118,9 @@ def _attack(task: Task) -> None:
         )
     keep(task, f"{asked['attack']} against {', '.join(asked['against'])}", report.to_json())
 
+
+AUDIT = frozenset(("attacks", "runs", "claim", "unit", "cap", "confidence", "seconds", "seed"))
+"""What a request may say about an audit: not where files are kept."""
 
 SYBIL: dict[str, Any] = {"k": 10, "beta": 4}
 GAME: dict[str, Any] = {"known": None, "choose": None, "fillers": "shifted", "sees": None, "rounds": 3, "new": 1}

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.errors import UsageError
+from discreet.models.recommender import Recommender
+from discreet.models.registry import imported, register
 
 __all__ = ["ServiceSettings", "is_loopback"]
 
@@ -21,6 +23,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _absolute(place: str) -> str:
+    """A place in a file, wherever a process of the service runs."""
+    file, _, name = place.rpartition(":")
+    return f"{Path(file).expanduser().resolve()}:{name}" if file.endswith(".py") else place
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,9 @@ class ServiceSettings:
         Whether everybody who reaches the service is a curator. Accepted on loopback addresses alone.
     public_url
         Under which address people reach it, for links.
+    models
+        Recommenders of the operator's own, "package.module:Class" or "file.py:Class": imported when the service starts,
+        and known by their ``name`` from then on. Requests name what is known, and never code.
     """
 
     folder: Path
@@ -73,12 +84,14 @@ class ServiceSettings:
     secure_cookies: bool = False
     insecure_local: bool = False
     public_url: str = "http://127.0.0.1:8000"
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser().resolve())
         object.__setattr__(self, "roots", tuple(Path(root).expanduser().resolve() for root in self.roots))
         named = tuple((name, Path(root).expanduser().resolve()) for name, root in self.tenant_roots)
         object.__setattr__(self, "tenant_roots", named)
+        object.__setattr__(self, "models", tuple(map(_absolute, self.models)))
         for name in ("workers", "upload_limit", "body_limit", "queue_limit", "key_queue_limit", "rate_limit"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "workers" else 1):
@@ -88,6 +101,14 @@ class ServiceSettings:
                 "the database of a service is PostgreSQL.",
                 remedy='Give a URL such as "postgresql://user@host/database", or none for files in the folder.',
             )
+
+    def load_models(self) -> None:
+        """Import the operator's own recommenders and give them their names, in every process of the service."""
+        for place in self.models:
+            kind = imported(place)
+            if not issubclass(kind, Recommender) or not isinstance(getattr(kind, "name", None), str):
+                raise UsageError(f"{place} is not a recommender with a name.", remedy="See docs/own-method.md.")
+            register(kind)
 
     def prepare(self) -> None:
         """Make the folder, readable by its owner alone."""
@@ -101,6 +122,7 @@ class ServiceSettings:
             "folder": str(self.folder),
             "roots": [str(root) for root in self.roots],
             "tenant_roots": [[name, str(root)] for name, root in self.tenant_roots],
+            "models": list(self.models),
         }
 
     @classmethod

@@ -150,6 +150,7 @@ def main() -> None:
     """Read the settings, import everything, wait for a job, run it."""
     settings = ServiceSettings.from_json(json.loads(sys.stdin.readline()))
     warnings.simplefilter("ignore", DiscreetWarning)
+    settings.load_models()
     store = Store(settings)
     job = sys.stdin.readline().strip()
     if job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -21,6 +22,8 @@ from discreet.attacks.engine.making import Made, made
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, EvaluationError, MissingExtraError, Remedy, UsageError
 from discreet.models.recommender import Recommender
+from discreet.privacy.method import Method
+from discreet.privacy.numbers import as_fraction
 
 __all__ = ["HTTPModel", "is_outside", "outside", "speaks_for_itself"]
 
@@ -44,7 +47,13 @@ def speaks_for_itself(prototype: Any) -> bool:
     return isinstance(example, Recommender) or callable(getattr(example, "release", None))
 
 
-def outside(target: str, *, train: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
+def outside(
+    target: str,
+    *,
+    train: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    budget: Mapping[str, Any] | None = None,
+) -> Any:
     """What a text such as ``lenskit:ItemKNN``, ``package.module:Class``, or a URL with {user} stands for.
 
     Parameters
@@ -56,6 +65,9 @@ def outside(target: str, *, train: str | None = None, settings: Mapping[str, Any
         For a URL: where the records are posted to, so that the service learns from them.
     settings
         Keyword arguments of the class or function.
+    budget
+        epsilon and delta, where the class or function has such arguments: exact text for classes of discreet's own
+        kind, numbers for others.
 
     Examples
     --------
@@ -76,11 +88,28 @@ def outside(target: str, *, train: str | None = None, settings: Mapping[str, Any
         return HTTPModel(target, train)
     library, _, name = target.partition(":")
     if library not in LIBRARIES:
-        return Made(_imported(target), given)
+        make = _imported(target)
+        return Made(make, _taken(make, budget or {}) | given)
     adapter, modules, suffix = LIBRARIES[library]
     if not name:
         return Made(adapter, given)()
     return adapter(make=Made(_class(library, modules, name, suffix), given))
+
+
+def _taken(make: Callable[..., Any], budget: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a budget that a class or function has arguments for."""
+    try:
+        known = inspect.signature(make).parameters
+    except ValueError:
+        return {}
+    ours = isinstance(make, type) and issubclass(make, Recommender | Method)
+    return {name: value if ours else _number(value) for name, value in budget.items() if name in known}
+
+
+def _number(text: Any) -> int | float:
+    """A budget as other classes take it."""
+    exact = as_fraction(text)
+    return int(exact) if exact.denominator == 1 else float(exact)
 
 
 def _imported(target: str) -> Callable[..., Any]:
