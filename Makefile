@@ -39,7 +39,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test: $(VENV)/.run
 	@echo "setting up the tests"
-	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service,spark]' --group test --group lint
+	@$(PIP) install -c constraints.txt -e '.[postgres,oracle,pandas,service,spark]' --group test --group lint --group docs
 	@$(INSTALL_BROWSER)
 	@touch $@
 
@@ -112,7 +112,7 @@ crash: $(VENV)/.test
 	nice $(BIN)/python -m tests.service.crash --rounds $(ROUNDS) --seed $(SEED)
 
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
 bench: $(VENV)/.test

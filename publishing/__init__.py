@@ -1,0 +1,1 @@
+"""What builds the documentation: generated pages, drawings, pictures, and the runner of the code on the pages."""

@@ -1,0 +1,60 @@
+"""Hooks of mkdocs: pages that are generated, and drawings in the page."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+OUTSIDE = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
+"""Files of the repository that are pages of the site, too."""
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made from the program and from the source."""
+    from publishing import api, command_line, errors
+
+    made = {**command_line.pages(), **errors.pages(), **api.pages()}
+    for outside, page in OUTSIDE.items():
+        text = (ROOT / outside).read_text(encoding="utf-8")
+        made[page] = re.sub(r"\]\(docs/", "](", text)
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
+    """Links to those files lead to the pages."""
+    depth = page.file.src_uri.count("/")
+    for outside, target in OUTSIDE.items():
+        markdown = markdown.replace(f"]({'../' * (depth + 1)}{outside}", f"]({'../' * depth}{target}")
+    return markdown
+
+
+def on_page_content(html: str, config: Any, **kwargs: Any) -> str:
+    """Drawings become part of the page, so that they follow its colors."""
+    return DRAWING.sub(lambda tag: _inlined(tag, Path(config["docs_dir"])), html)
+
+
+DRAWING = re.compile(r'<p>\s*<img alt="([^"]*)" src="([^"]*?(?:drawings|charts)/[^"/]+\.svg)"[^>]*/?>\s*</p>')
+
+
+def _inlined(tag: re.Match[str], docs: Path) -> str:
+    """An SVG file in the place of its picture, with the alternative text as its name."""
+    alt, name = tag[1], Path(tag[2])
+    picture = docs / name.parent.name / name.name
+    text = picture.read_text(encoding="utf-8")
+    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", text, flags=re.S).strip()
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+    # Names of parts are shared by all drawings of a page.
+    stem = re.sub(r"\W", "-", picture.stem)
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{stem}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{stem}-\1)", text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{stem}-\1"', text)
+    return f'<figure class="drawing">{text}</figure>'
