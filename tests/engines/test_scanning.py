@@ -187,7 +187,7 @@ def test_data_without_records_are_released_like_any_other(tmp_path: Path) -> Non
 
 def test_a_blank_id_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("user_id,item_id\nann,tea\n ,tea\n")
-    with pytest.raises(DataError, match="an id is missing"):
+    with pytest.raises(DataError, match="line 3, column 'user_id': the value is missing"):
         dc.scan(tmp_path / "a.csv", items=["tea"], folder=tmp_path)
     assert not list(tmp_path.glob(f"{PREFIX}*"))
 

@@ -9,8 +9,8 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 79_400
-"""Of the library and the command line; 60,000 when the redesign is done."""
+MOST_LINES = 80_600
+"""Of the library and the command line; data larger than memory came after the redesign."""
 
 MOST_LINES_OF_SERVICE = 11_000
 """Of ``service``, which came after the redesign."""

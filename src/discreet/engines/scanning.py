@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import glob
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
-from discreet.common.arguments import require_whole
+from discreet.common.arguments import require_choice, require_whole
 from discreet.common.foreign import foreign_errors
+from discreet.data.id_forms import IdKinds
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted
+from discreet.data.problems import Missing
+from discreet.data.readers.drafts import only_ids
+from discreet.data.repeats import POLICIES, Duplicates
+from discreet.engines.sources import Source, catalog_of, opened, require_items
 from discreet.engines.spilling import Spill
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, DuplicatesWarning
 
-__all__ = ["ScannedInteractions", "scan"]
+__all__ = ["ScannedInteractions", "collect", "scan"]
 
 T = TypeVar("T")
 
 RECORDS_AT_ONCE = 5_000_000
 """About so many records has a part where the number of parts is not given."""
 
-BATCH = 1_000_000
-ENDINGS = {".parquet": "parquet", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "tsv"}
+READING = ("user", "rating", "timestamp", "context", "missing", "ids", "encoding", "name")
+
+Files = str | Path | Iterable[str | Path] | pl.LazyFrame
 
 
 class ScannedInteractions(Parted):
@@ -37,9 +40,10 @@ class ScannedInteractions(Parted):
     What is in the files is what was scanned when it was made: a source that changes later changes nothing.
     """
 
-    def __init__(self, spill: Spill, options: dict[str, Any]) -> None:
-        self._spill, self._options = spill, options
-        super().__init__(self._made(spill.empty).emptied())
+    def __init__(self, spill: Spill, how: _Making) -> None:
+        self._spill, self._how = spill, how
+        self._merged: dict[int, int] | None = {}  # of parts that were read: rows that repeated others
+        super().__init__(how.made(spill.empty).emptied())
 
     @property
     def n_parts(self) -> int:
@@ -49,18 +53,35 @@ class ScannedInteractions(Parted):
         self._spill.require_open()
 
     def each(self, function: Callable[[Interactions], T]) -> Iterator[T]:
-        return (function(self._made(self._spill.read(number))) for number in range(self.n_parts))
+        return (function(self._part(number)) for number in range(self.n_parts))
+
+    def _part(self, number: int) -> Interactions:
+        made = self._how.made(self._spill.read(number))
+        self._tell_repeats(number, made.dropped_duplicates)
+        return made
+
+    def _tell_repeats(self, number: int, merged: int) -> None:
+        """Say once, when all parts were read, how many rows repeated others."""
+        if self._merged is None:
+            return
+        self._merged[number] = merged
+        if len(self._merged) < self.n_parts:
+            return
+        if rows := sum(self._merged.values()):
+            repeat = "1 row repeats" if rows == 1 else f"{rows:,} rows repeat"
+            words = f"{repeat} the user and item of another; {self._how.kept}."
+            warnings.warn(f"{self.name or 'the records'}: {words}", DuplicatesWarning, stacklevel=2)
+        self._merged = None
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
-        key = self._options["user"]
-        typed = pl.Series(key, list(users), strict=False)
-        wanted = typed.cast(self._spill.empty[key].dtype, strict=False).drop_nulls()
+        typed = pl.Series("user_id", list(users), strict=False)
+        wanted = typed.cast(self._spill.empty["user_id"].dtype, strict=False).drop_nulls()
         numbers = sorted(set(self._spill.numbers_of(wanted).to_list()))
         found = [
-            self._spill.read(n).filter(pl.col(key).cast(pl.String).is_in(wanted.cast(pl.String).implode()))
+            self._spill.read(n).filter(pl.col("user_id").cast(pl.String).is_in(wanted.cast(pl.String).implode()))
             for n in numbers
         ]
-        return self._made(pl.concat([self._spill.empty, *found]))
+        return self._how.made(pl.concat([self._spill.empty, *found]))
 
     def close(self) -> None:
         """Delete the temporary files."""
@@ -72,21 +93,78 @@ class ScannedInteractions(Parted):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _made(self, frame: pl.DataFrame) -> Interactions:
-        return Interactions(frame, **self._options)
+
+class _Making:
+    """How records become ``Interactions``: what was declared about all of them.
+
+    Parameters
+    ----------
+    source
+        What is read.
+    items
+        The public catalog, or "observed".
+    item
+        What the caller calls the column of items, also in the catalog.
+    declared
+        Further settings of ``Interactions``; None for what is left to the source.
+    """
+
+    def __init__(self, source: Source, items: Any, item: str | None, **declared: Any) -> None:
+        self._source = source
+        self._options: dict[str, Any] = {
+            **source.declared,
+            **{name: value for name, value in declared.items() if value is not None},
+            "context": source.context,
+            "ids": source.ids or None,
+            "missing": source.problems.missing,
+            "name": source.name,
+        }
+        self._catalog, self._observed = catalog_of(items, source, item)
+        self._options.pop("items", None)
+        self._seen: list[pl.Series] = []
+
+    @property
+    def kept(self) -> str:
+        """What becomes of several records of one user and item."""
+        added = self._options.get("duplicates") == "sum"
+        return "their quantities were added up" if added else "the latest of each was kept"
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """The records with ids of one type: text, if they are text in the files or in the catalog."""
+        for batch in self._source.batches():
+            if self._observed:
+                self._seen = [pl.concat([*self._seen, batch["item_id"].unique()]).unique()]
+            elif self._catalog is not None and "item" not in self._source.ids:
+                types = {batch["item_id"].dtype, self._catalog["item_id"].dtype}
+                if types == {pl.Int64(), pl.String()}:
+                    as_text = pl.col("item_id").cast(pl.String)
+                    self._catalog, batch = self._catalog.with_columns(as_text), batch.with_columns(as_text)
+            yield batch
+
+    def made(self, frame: pl.DataFrame) -> Interactions:
+        """The records of some people."""
+        items = self._seen[0] if self._observed else only_ids(self._catalog)
+        data = Interactions(frame, items=items, **self._options)
+        data.lineage = (*self._source.lineage, *data.lineage)
+        if not self._source.typed:
+            data.typed_columns = frozenset()
+        return data
 
 
 def scan(
-    source: str | Path | Iterable[str | Path] | pl.LazyFrame,
+    source: Files,
     *,
-    items: Any,
-    user: str = "user_id",
-    item: str = "item_id",
+    items: Any = None,
+    user: str | None = None,
+    item: str | None = None,
     rating: str | None = None,
     timestamp: str | None = None,
     context: Sequence[str] = (),
     scale: Any = None,
-    duplicates: Literal["error", "last", "keep"] = "error",
+    duplicates: Duplicates | None = None,
+    missing: Missing = "error",
+    ids: IdKinds = None,
+    encoding: str = "utf-8",
     window: Any = None,
     time_zone: str | None = None,
     name: str | None = None,
@@ -100,18 +178,34 @@ def scan(
     Parameters
     ----------
     source
-        Parquet, Arrow, CSV or TSV files: a path, a pattern such as "purchases/*.parquet" or several paths; or a polars
-        ``LazyFrame``.
+        Parquet, Arrow, CSV or TSV files: a path, a folder, a pattern such as "purchases/*.parquet" or several of them;
+        or a polars ``LazyFrame``. Every record is read as ``read`` reads it.
     items
-        The public catalog, as in ``Interactions``.
-    user, item, rating, timestamp, context, scale, duplicates, window, time_zone
-        As in ``Interactions``. Ids and contexts of text files are text.
+        The public catalog: a file, a table, the ids, or "observed", which declares that it is public knowledge which
+        items occur. Files that discreet wrote have one.
+    user, item, rating, timestamp
+        Names of columns; usual names are recognized.
+    context, scale, duplicates, missing, window, time_zone
+        As in ``Interactions``.
+    ids, encoding
+        Of text files, as in ``read``: the type of ids, which is text unless declared, and the encoding.
     name
         What the data are called; by default the name of the first file.
     parts
         How many parts; "auto" takes one for every five million records. It changes nothing about a release.
     folder
-        Where the temporary files go: a folder of mode 0700 is made in it, and removed afterwards.
+        Where the temporary files go: a folder of mode 0700 is made in it, and removed afterwards. By default the
+        system's folder for such files ($TMPDIR). It needs as much room as the records; whether there is so much is
+        checked first.
+
+    Warns
+    -----
+    MissingWarning
+        How many rows were left out because a value is missing.
+    DuplicatesWarning
+        How many rows were merged or left out because they repeat others, once all parts were read.
+    DiscreetWarning
+        Where the temporary files would take memory, because their folder is in it.
 
     Privacy
     -------
@@ -123,133 +217,34 @@ def scan(
     >>> films = dc.synthetic.films(users=200, items=80, seed=7)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     films.to_frame().write_parquet(f"{folder}/films.parquet")
-    ...     data = scan(f"{folder}/films.parquet", items=films.items.series, rating="rating", scale="1:5", parts=3)
+    ...     data = scan(f"{folder}/films.parquet", items=films.items.series, scale="1:5", parts=3)
     ...     release = dc.counting.ItemCounts(epsilon=1, cap=30).release(data)
     >>> data, release.table("counts").height
     (ScannedInteractions('films': 3 parts), 80)
     """
-    if items is None:
-        raise UsageError("a scan needs the public list of items.", remedy="Give items=…, a table or the ids.")
     if parts != "auto":
         require_whole(parts, "parts")
-    columns = [user, item, *(one for one in (rating, timestamp) if one is not None), *context]
-    files = None if isinstance(source, pl.LazyFrame) else _files(source)
-    numbers = [one for one in (rating, timestamp) if one is not None]
+    roles = {"user": user, "item": item, "rating": rating, "timestamp": timestamp, "context": tuple(context)}
+    if duplicates is not None:
+        require_choice(duplicates, "duplicates", POLICIES)
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
-        batches = _lazy_batches(source, columns) if files is None else _batches(files, columns, numbers)
-        many = _many(source if files is None else files) if parts == "auto" else parts
-        spill = Spill.of(batches, columns, key=user, parts=many, folder=folder)
-    first = "" if files is None else files[0].name.split(".")[0]
-    options: dict[str, Any] = {
-        "user": user,
-        "item": item,
-        "rating": rating,
-        "timestamp": timestamp,
-        "context": tuple(context),
-        "scale": scale,
-        "duplicates": duplicates,
-        "items": items,
-        "window": window,
-        "time_zone": time_zone,
-        "name": first if name is None else name,
-    }
+        found = opened(source, missing=missing, ids=ids, encoding=encoding, name=name, **roles)
+        require_items(items, found)
+        how = _Making(found, items, item, scale=scale, duplicates=duplicates, window=window, time_zone=time_zone)
+        many = max(1, math.ceil(found.records / RECORDS_AT_ONCE)) if parts == "auto" else parts
+        spill = Spill.of(how.batches(), key="user_id", parts=many, folder=folder, needed=found.size)
     try:
-        return ScannedInteractions(spill, options)
+        return ScannedInteractions(spill, how)
     except BaseException:
         spill.close()
         raise
 
 
-def _files(source: Any) -> list[Path]:
-    given = [source] if isinstance(source, str | Path) else list(source)
-    named = [sorted(glob.glob(str(one))) if glob.has_magic(str(one)) else [one] for one in given]
-    found = [Path(path) for paths in named for path in paths]
-    for path in found:
-        if not path.is_file():
-            raise DataError("this file is not there.", file=path)
-        if path.suffix.lower() not in ENDINGS:
-            raise DataError("this kind of file is not scanned.", file=path, remedy=f"Give {', '.join(ENDINGS)} files.")
-    if not found:
-        raise DataError(f"no file is called like {source}.")
-    return found
-
-
-def _batches(files: Sequence[Path], columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The columns of all files, a million rows at a time; those of text files as text, but for numbers."""
-    for path in files:
-        kind = ENDINGS[path.suffix.lower()]
-        reading = _parquet if kind == "parquet" else _arrow if kind == "ipc" else _text
-        for batch in reading(path, columns, numbers):
-            yield pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
-
-
-# Readers that hold one batch: a scanner of pyarrow.dataset reads the whole file ahead of a slower consumer.
-
-
-def _parquet(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-        _require_columns(path, file.schema_arrow.names, columns)
-        yield _nobody(pa.schema([file.schema_arrow.field(name) for name in columns]))
-        yield from file.iter_batches(batch_size=BATCH, columns=list(columns))
-
-
-def _arrow(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
-        _require_columns(path, reader.schema.names, columns)
-        yield _nobody(pa.schema([reader.schema.field(name) for name in columns]))
-        for number in range(reader.num_record_batches):
-            batch = reader.get_batch(number).select(list(columns))
-            for begin in range(0, batch.num_rows, BATCH):
-                yield batch.slice(begin, BATCH)
-
-
-def _text(path: Path, columns: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
-    yield _nobody(pa.schema(list(types.items())))
-    reader = pyarrow.csv.open_csv(
-        path,
-        read_options=pyarrow.csv.ReadOptions(block_size=8 * 2**20, use_threads=False),
-        parse_options=pyarrow.csv.ParseOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ","),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types, include_columns=list(columns), strings_can_be_null=False
-        ),
-    )
-    for batch in reader:
-        for name in columns[:2]:  # user and item
-            if (pl.Series(batch[name]).str.strip_chars() == "").any():
-                raise DataError("an id is missing.", file=path, column=name, remedy="Fill it, or leave such rows out.")
-        yield batch
-
-
-def _nobody(schema: pa.Schema) -> pa.RecordBatch:
-    """The columns without rows: data without records are read like any other."""
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
-
-
-def _require_columns(path: Path, found: Sequence[str], columns: Sequence[str]) -> None:
-    if missing := [name for name in columns if name not in found]:
-        raise DataError(
-            "there is no such column.", file=path, column=missing[0], remedy=f"There are {', '.join(found)}."
-        )
-
-
-def _lazy_batches(frame: Any, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    yield frame.select(columns).head(0).collect()
-    yield from frame.select(columns).collect_batches(chunk_size=BATCH)
-
-
-def _many(source: Any) -> int:
-    if isinstance(source, pl.LazyFrame):
-        rows = int(source.select(pl.len()).collect(engine="streaming").item())
-    else:
-        rows = sum(_rows(path) for path in source)
-    return max(1, math.ceil(rows / RECORDS_AT_ONCE))
-
-
-def _rows(path: Path) -> int:
-    kind = ENDINGS[path.suffix.lower()]
-    if kind in ("csv", "tsv"):
-        return path.stat().st_size // 25  # about so many bytes has a line
-    if kind == "parquet":
-        return pyarrow.parquet.read_metadata(path).num_rows
-    return path.stat().st_size // 16
+def collect(source: Files, *, items: Any = None, item: str | None = None, **options: Any) -> Interactions:
+    """The records of several files in memory, read as ``scan`` reads them; its options but for parts and folder."""
+    reading = {name: options.pop(name) for name in READING if name in options}
+    with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
+        found = opened(source, item=item, **reading)
+        how = _Making(found, items, item, **options)
+        frame = pl.concat(list(how.batches()))
+    return how.made(frame)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import shutil
 import stat
 import tempfile
+import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
-from discreet.errors import DataError
+from discreet.common.memory import available_memory, is_in_memory
+from discreet.errors import DataError, DiscreetWarning, Remedy
 
 __all__ = ["Spill"]
 
 PREFIX = "discreet-scan-"
+SHARE_OF_MEMORY = 0.1
+"""Temporary files in memory are warned of when they take more than this of what is available."""
+
 LOCK = "discreet-scan.lock"
 """Held as long as the process lives; a folder whose lock is free belongs to nobody."""
 
@@ -37,18 +44,36 @@ class Spill:
     def of(
         cls,
         batches: Iterable[pl.DataFrame],
-        columns: Sequence[str],
         *,
         key: str,
         parts: int,
         folder: str | Path | None = None,
+        needed: int = 0,
     ) -> Spill:
-        """Write batches of records into parts, in one pass."""
+        """Write batches of records into parts, in one pass.
+
+        Parameters
+        ----------
+        key
+            The column of the person.
+        folder
+            Where the folder is made; by default among the temporary files of the system.
+        needed
+            About how many bytes will be written: refused before anything is read where there is less room.
+        """
         parent = Path(tempfile.gettempdir() if folder is None else folder)
+        if not parent.is_dir():
+            raise DataError("this folder for temporary files is not there.", file=parent, remedy="Make it first.")
         _remove_orphans(parent)
+        _require_room(parent, needed)
         place, lock = _locked_folder(parent)
         try:
-            empty, written = _written(batches, columns, place, key, parts)
+            empty, written = _written(batches, place, key, parts)
+        except OSError as error:
+            _remove(place, lock, os.getpid())
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise _no_room(parent, "the folder for temporary files is full") from None
+            raise
         except BaseException:
             _remove(place, lock, os.getpid())
             raise
@@ -88,15 +113,44 @@ def _locked_folder(parent: Path) -> tuple[Path, int]:
     return place, lock
 
 
+def _require_room(folder: Path, needed: int) -> None:
+    """Refuse to fill a folder, and warn where it takes the memory that a scan is to save."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        about = f"about {_gigabytes(needed)} of temporary files are needed, and {_gigabytes(free)} are free"
+        raise _no_room(folder, about)
+    if needed > available_memory() * SHARE_OF_MEMORY and is_in_memory(folder):
+        warnings.warn(
+            f"the temporary files, about {_gigabytes(needed)}, go to {folder}, which is in memory. Name a folder on a "
+            "disk with folder=…, --temporary FOLDER or $TMPDIR.",
+            DiscreetWarning,
+            stacklevel=5,
+        )
+
+
+def _no_room(folder: Path, what: str) -> DataError:
+    return DataError(
+        f"{what}.",
+        file=folder,
+        remedy=Remedy(
+            "Name a folder with more room: scan(…, folder=…), or set $TMPDIR.",
+            cli="Name a folder with more room: --temporary FOLDER, or set $TMPDIR.",
+        ),
+    )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
+
+
 def _written(
-    batches: Iterable[pl.DataFrame], columns: Sequence[str], folder: Path, key: str, parts: int
+    batches: Iterable[pl.DataFrame], folder: Path, key: str, parts: int
 ) -> tuple[pl.DataFrame, frozenset[int]]:
     """Write every record into the file of its part; the columns without records, and which parts have any."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     empty: pl.DataFrame | None = None
     with contextlib.ExitStack() as files:
-        for batch in batches:
-            chosen = batch.select(columns)
+        for chosen in batches:
             empty = chosen.clear() if empty is None else empty
             if chosen.schema != empty.schema:
                 raise DataError(f"the files have different columns or types: {chosen.schema} and {empty.schema}.")

@@ -9,7 +9,7 @@ layout; the fast ones must agree with it wherever they return a result.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -39,7 +39,7 @@ from discreet.data.readers.layout import (
 from discreet.data.readers.records import Origins, Records
 from discreet.errors import DataError
 
-__all__ = ["fast_parse", "read_delimited"]
+__all__ = ["fast_parse", "read_delimited", "read_in_blocks"]
 
 
 def read_delimited(path: Path, layout: Layout, problems: Problems | None = None) -> Records:
@@ -74,9 +74,16 @@ def read_delimited(path: Path, layout: Layout, problems: Problems | None = None)
 
 
 def _read_blocks(path: Path, layout: Layout, problems: Problems, *, remedy: str = FILL) -> Records:
+    blocks_read = [records for records in read_in_blocks(path, layout, problems, remedy=remedy) if records.frame.height]
+    if not blocks_read:
+        problems.require_none()
+        raise _nothing_left(path, problems)
+    return Records.joined(blocks_read)
+
+
+def read_in_blocks(path: Path, layout: Layout, problems: Problems, *, remedy: str = FILL) -> Iterator[Records]:
+    """The records of a file a block at a time; what is wrong with the others is counted in ``problems``."""
     fields, skip = None if layout.header else layout.columns, layout.skip
-    parts: list[pl.DataFrame] = []
-    origins, row = Origins(), 0
     encoding, exact = layout.encoding, layout.exact_encoding
     for block in blocks(path, encoding=encoding, quoted=layout.quoted, whole=layout.escaped, exact=exact):
         text, line = _plain(block.text, layout, path, block.first_line), block.first_line
@@ -92,16 +99,12 @@ def _read_blocks(path: Path, layout: Layout, problems: Problems, *, remedy: str 
         if parsed is None:
             parsed = _lenient_parse(text, fields, layout, problems, path=path, first_line=line, remedy=remedy)
         frame, lines = parsed
+        origins = Origins()
         if lines is None:
-            origins.add(row, path, line)
+            origins.add(0, path, line)
         else:
-            origins.add_lines(row, path, lines + line)
-        parts.append(frame)
-        row += frame.height
-    if not row:
-        problems.require_none()
-        raise _nothing_left(path, problems)
-    return Records(pl.concat(parts, rechunk=False), origins, _names(fields or ()))
+            origins.add_lines(0, path, lines + line)
+        yield Records(frame, origins, _names(fields))
 
 
 def _names(fields: Sequence[Column]) -> dict[str, str]:

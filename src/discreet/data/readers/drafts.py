@@ -27,7 +27,15 @@ from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["Draft", "InteractionsDraft", "TableDraft", "TagsDraft"]
+__all__ = [
+    "Draft",
+    "InteractionsDraft",
+    "TableDraft",
+    "TagsDraft",
+    "as_catalog",
+    "only_ids",
+    "without_missing",
+]
 
 
 @dataclass
@@ -111,7 +119,7 @@ class InteractionsDraft:
         self.records = _within(self.records, self.lineage, declared)
         if isinstance(catalog, str) and catalog == "observed":
             catalog, items_public = None, True
-        items = _catalog(self.items if catalog is None else catalog, self.item)
+        items = as_catalog(self.items if catalog is None else catalog, self.item)
         if "item" not in self.ids:
             self.records, items = _same_ids(self.records, items, "item_id")
         settled_scale = self.scale if scale is None else RatingScale.of(scale)
@@ -120,7 +128,7 @@ class InteractionsDraft:
             Columns(),
             id_kinds(self.ids, ("user", "item")),
             None if settled_scale is None else RatingScale.of(settled_scale),
-            None if items_public else _only_ids(items),
+            None if items_public else only_ids(items),
             settled_duplicates,
             missing,
         )
@@ -133,7 +141,7 @@ class InteractionsDraft:
                 scale=settled_scale,
                 duplicates=settled_duplicates,
                 missing=missing,
-                items=_only_ids(items),
+                items=only_ids(items),
                 users=self.users,
                 ids=self.ids,
                 context=self.context,
@@ -324,7 +332,7 @@ def without_missing(records: Records, ids: Collection[str], values: Collection[s
     return kept.with_frame(kept.frame.with_columns(whole_ids(kept.frame[n]) for n in ids if n in kept.frame.columns))
 
 
-def _only_ids(items: pl.DataFrame | None) -> pl.DataFrame | pl.Series | None:
+def only_ids(items: pl.DataFrame | None) -> pl.DataFrame | pl.Series | None:
     """A catalog without other columns as the ids alone."""
     return items["item_id"] if items is not None and items.width == 1 else items
 
@@ -348,7 +356,7 @@ def _same_ids(records: Records, table: pl.DataFrame | None, column: str) -> tupl
     return records.with_frame(records.frame.with_columns(as_text)), table.with_columns(as_text)
 
 
-def _catalog(given: Any, item: str | None) -> pl.DataFrame | None:
+def as_catalog(given: Any, item: str | None) -> pl.DataFrame | None:
     """A catalog as a table with the column item_id: from a file, a table of any kind, or the ids alone."""
     from discreet.data.readers.generic import catalog_column, read_catalog
 

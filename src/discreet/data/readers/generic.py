@@ -27,7 +27,17 @@ from discreet.data.readers.layout import Column, Kind, Layout, listed, skipped, 
 from discreet.data.readers.records import Origins, Records, with_seconds
 from discreet.errors import DataError, Remedy, UsageError
 
-__all__ = ["FORMATS", "Roles", "What", "column_of", "id_column", "read_catalog", "read_columns", "read_frame"]
+__all__ = [
+    "FORMATS",
+    "Roles",
+    "What",
+    "column_of",
+    "id_column",
+    "read_catalog",
+    "read_columns",
+    "read_frame",
+    "text_file",
+]
 
 What = Literal["interactions", "tags", "table"]
 
@@ -78,7 +88,7 @@ class Roles:
     tag: str | None = None
     what: What | None = None
 
-    def matched(self, names: Sequence[str], path: Path) -> tuple[What, dict[str, str]]:
+    def matched(self, names: Sequence[str], path: Path | None) -> tuple[What, dict[str, str]]:
         """The kind of data, and the role of each column that has one; a context column keeps its name.
 
         Raises
@@ -161,6 +171,35 @@ def load_text(
     Without a header columns are called 1, 2, 3 …; unless named, they are user, item, rating and time.
     """
     path = place.need(*_TEXT)
+    text = text_file(path, ids=ids, separator=separator, header=header, encoding=encoding, **roles)
+    problems = Problems(missing)
+    draft = _draft(read_delimited(path, text.layout, problems), text.what, text.matched, problems, roles.get("item"))
+    if not isinstance(draft, TableDraft):
+        once = set(text.matched.values()) - ({"timestamp"} if text.what == "tags" else set())
+        draft.ids, draft.once_inferred = text.ids, once
+    return draft
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """How a text file is read: the kind of data, the role of each column, the type of the ids, and its layout."""
+
+    what: What
+    matched: dict[str, str]
+    ids: dict[str, IdKind]
+    layout: Layout
+
+
+def text_file(
+    path: Path,
+    *,
+    ids: IdKinds = "text",
+    separator: str | None = None,
+    header: bool = True,
+    encoding: str = "utf-8",
+    **roles: Any,
+) -> TextFile:
+    """How a text file is read, by its first line and by what was declared."""
     require_text(path, encoding)
     separator, first = _first_fields(path, separator, encoding)
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
@@ -177,11 +216,7 @@ def load_text(
         encoding=encoding,
         exact_encoding=True,
     )
-    problems = Problems(missing)
-    draft = _draft(read_delimited(path, layout, problems), kind, matched, problems, roles.get("item"))
-    if not isinstance(draft, TableDraft):
-        draft.ids, draft.once_inferred = kinds, set(matched.values()) - ({"timestamp"} if kind == "tags" else set())
-    return draft
+    return TextFile(kind, matched, kinds, layout)
 
 
 def read_catalog(path: Path, item: str | None = None) -> pl.DataFrame:

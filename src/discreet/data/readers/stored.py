@@ -32,7 +32,7 @@ from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, DiscreetError, Remedy, UsageError
 
-__all__ = ["FORMATS", "kind_of_file", "write"]
+__all__ = ["FACTS_FILE", "FORMATS", "facts_of", "is_stored", "kind_of_file", "write"]
 
 VERSION = 1
 METADATA_KEY = "discreet"
@@ -245,10 +245,17 @@ def _json(facts: dict[str, Any], indent: int | None = None) -> str:
 
 def load(place: Location) -> Draft:
     """A dataset that ``write`` wrote."""
-    if place.is_folder or place.path.name == FACTS_FILE:
-        return _load_folder(place.folder)
-    facts = _facts(_metadata_of(place.path), place.path)
-    return _draft(facts, read_frame(place.path), place.path, _tables(facts, place.path))
+    path = place.folder / FACTS_FILE if place.is_folder else place.path
+    facts, main, tables = facts_of(path)
+    return _draft(facts, read_frame(main), path, tables)
+
+
+def facts_of(path: Path) -> tuple[dict[str, Any], Path, dict[str, pl.DataFrame]]:
+    """The facts about a dataset in a file or ``dataset.json``, where its records are, and the tables beside them."""
+    if path.name == FACTS_FILE:
+        return _facts_of_folder(path)
+    facts = _facts(_metadata_of(path), path)
+    return facts, path, _tables(facts, path)
 
 
 def _tables(facts: dict[str, Any], path: Path) -> dict[str, pl.DataFrame]:
@@ -259,17 +266,15 @@ def _tables(facts: dict[str, Any], path: Path) -> dict[str, pl.DataFrame]:
         raise _damaged(path) from None
 
 
-def _load_folder(folder: Path) -> Draft:
-    path = folder / FACTS_FILE
+def _facts_of_folder(path: Path) -> tuple[dict[str, Any], Path, dict[str, pl.DataFrame]]:
     try:
         facts = _facts(path.read_text(encoding="utf-8"), path)
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}.", file=path) from None
     except UnicodeDecodeError:
         raise _damaged(path) from None
-    records = read_frame(folder / MAIN_FILES[facts["kind"]])
-    tables = {side: read_frame(folder / f"{side}.parquet").frame for side in SIDES if facts.get(side)}
-    return _draft(facts, records, path, tables)
+    tables = {side: read_frame(path.with_name(f"{side}.parquet")).frame for side in SIDES if facts.get(side)}
+    return facts, path.with_name(MAIN_FILES[facts["kind"]]), tables
 
 
 def _facts(text: str | None, path: Path) -> dict[str, Any]:
@@ -358,7 +363,8 @@ def _damaged(path: Path) -> DataError:
     return DataError("the facts about the dataset are damaged.", file=path, remedy="Write the dataset again.")
 
 
-def _is_stored(place: Location) -> bool:
+def is_stored(place: Location) -> bool:
+    """Whether ``write`` wrote this folder or file."""
     if place.is_folder:
         return (place.folder / FACTS_FILE).is_file()
     return place.path.name == FACTS_FILE or _metadata_of(place.path) is not None
@@ -387,7 +393,7 @@ FORMATS = (
         "Interactions, TagAssignments or Table",
         "Written by discreet: any kind of dataset, with its scale, catalog, users and domains",
         "a folder with dataset.json, or Parquet or Arrow with metadata of discreet",
-        _is_stored,
+        is_stored,
         load,
     ),
 )
