@@ -139,7 +139,6 @@ def test_users_are_asked_for_where_the_curator_allowed_it_and_the_key_may(servic
     refused = service.call("POST", path, json=user)
     assert (refused.status_code, refused.json()["code"]) == (409, "users")  # the curator has not allowed it
     assert service.call("PUT", "/datasets/films/asking", json={"allowed": True}).status_code == 204
-    service.hub.asking.own._rows.clear()
     code = FILMS.users.code("u3")
     row = FILMS.csr[[code]]
     history = dict(zip(FILMS.items.decode(row.indices), row.data.tolist(), strict=True))

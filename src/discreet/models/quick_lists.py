@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from discreet.common.arrays import Codes, Floats, Mask
+from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.id_forms import typed
 from discreet.errors import DataError, UsageError
 from discreet.models.recommender import Recommender
@@ -113,6 +113,14 @@ class QuickLists:
 
     def recommend_many(self, histories: Sequence[History], n: int = 10) -> list[QuickList]:
         """The same for many histories, in their order: faster than one after the other."""
+        rows, unknown = self.rows_of(histories)
+        lists = self.of_rows(rows, n)
+        for place, items in unknown.items():
+            lists[place] = lists[place]._replace(unknown=items)
+        return lists
+
+    def rows_of(self, histories: Sequence[History]) -> tuple[csr_array, dict[int, list[Any]]]:
+        """Histories as rows over the items of the model, and of those that have any, by place, the unknown items."""
         from scipy.sparse import csr_array
 
         get, codes, values = self._code_of.get, list[int](), list[float]()
@@ -120,8 +128,10 @@ class QuickLists:
         for place, history in enumerate(histories):
             found = [get(item) for item in history]
             if None in found or len(set(found)) < len(found):
-                some, rated, unknown[place] = self.codes(history)
+                some, rated, others = self.codes(history)
                 found, rating = some.tolist(), rated.tolist()
+                if others:
+                    unknown[place] = others
             else:
                 rating = history.values() if isinstance(history, Mapping) else [1.0] * len(found)
             codes += found  # type: ignore[arg-type]
@@ -133,14 +143,15 @@ class QuickLists:
         parts = (rated, np.array(codes, dtype=np.int32), np.array(starts, dtype=np.int32))
         rows = csr_array(parts, shape=(len(starts) - 1, len(self.ids)))
         rows.sort_indices()
-        lists = self.of_rows(rows, n)
-        for place, items in unknown.items():
-            lists[place] = lists[place]._replace(unknown=items)
-        return lists
+        return rows, unknown
+
+    def best_of_rows(self, rows: csr_array, n: int = 10) -> tuple[Integers, Floats]:
+        """Codes of the best items and their scores, a row for each history; −inf where fewer exist."""
+        return self.model._top(rows, self._most(n), allowed=self._all, exclude_seen=True)
 
     def of_rows(self, rows: csr_array, n: int = 10) -> list[QuickList]:
         """The same for histories that are rows over the items of the model."""
-        best, scores = self.model._top(rows, self._most(n), allowed=self._all, exclude_seen=True)
+        best, scores = self.best_of_rows(rows, n)
         if not np.isfinite(scores).all():
             return [self.named(codes, values) for codes, values in zip(best.tolist(), scores.tolist(), strict=True)]
         names = self._names[best].tolist()

@@ -19,6 +19,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
 from discreet.service.api import admin, asking, data, interactive, keys, releases, runs
+from discreet.service.api.quick import Quick
 from discreet.service.guard import Guard
 from discreet.service.hub import Hub
 from discreet.service.pages.adding import add_pages
@@ -72,7 +73,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
     app.include_router(admin.health)
     add_pages(app)
     _add_errors(app)
-    app.build_middleware_stack = lambda: Guard(FastAPI.build_middleware_stack(app), settings)
+    app.build_middleware_stack = lambda: Guard(Quick(FastAPI.build_middleware_stack(app), hub), settings)
     return app
 
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 from sqlalchemy.engine import Row
 
 from discreet.counting import ContextPopularity
@@ -24,14 +25,20 @@ from discreet.service.own_records import OwnRecords
 from discreet.service.problems import Problem
 from discreet.service.remembering import Bounded
 from discreet.service.store import Store
+from discreet.service.writing import ListWriter
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_ITEMS", "Asked", "AskedTags", "Asking"]
+__all__ = ["MOST_BATCH", "MOST_HISTORY", "MOST_ITEMS", "MOST_LETTERS", "Asked", "AskedTags", "Asking", "History"]
 
 MOST_ITEMS = 1000
 """The longest list that one request may ask for."""
+
+MOST_HISTORY, MOST_BATCH, MOST_LETTERS = 10_000, 10_000, 1000
+"""The most items of a history, histories or users of a batch, and letters of a name."""
+
+RANKS = range(1, MOST_ITEMS + 1)
 
 MOST_BYTES = 16 * 1024**2
 """Of the answers that are remembered."""
@@ -53,6 +60,7 @@ class Asked:
 
     def __init__(self, model: Recommender, titles: Mapping[Any, str]) -> None:
         self.model, self.titles, self.lists = model, titles, QuickLists(model)
+        self.writer = ListWriter(self.lists.ids, titles)
 
     def recommend(
         self,
@@ -73,13 +81,18 @@ class Asked:
             answer["ignored"] = [*answer["ignored"], *(one for one in items if self.lists.code(one) is None)]
         return answer
 
-    def recommend_many(self, histories: Sequence[History], n: int) -> list[dict[str, Any]]:
-        """The same for many histories, in their order."""
-        return [self._shown(found) for found in self.lists.recommend_many(histories, n)]
+    def recommend_many(self, histories: Sequence[History], n: int) -> bytes:
+        """The same for many histories, in their order, as a list in JSON."""
+        return self.recommend_rows(*self.lists.rows_of(histories), n)
 
-    def recommend_rows(self, rows: csr_array, n: int) -> list[dict[str, Any]]:
-        """The same for histories that are rows over the items of the model."""
-        return [self._shown(found) for found in self.lists.of_rows(rows, n)]
+    def recommend_rows(self, rows: csr_array, unknown: Mapping[int, Sequence[Any]], n: int) -> bytes:
+        """The same for histories that are rows over the items of the model; ``unknown`` items of some of them."""
+        best, scores = self.lists.best_of_rows(rows, n)
+        if np.isfinite(scores).all():
+            return self.writer.entries(best, scores, unknown)
+        lists = zip(best.tolist(), scores.tolist(), strict=True)
+        named = [self.lists.named(*one, unknown.get(place, ())) for place, one in enumerate(lists)]
+        return orjson.dumps([self._shown(one) for one in named], default=str)
 
     def _in_context(
         self, history: History, n: int, context: Mapping[str, str], *, exclude_seen: bool, items: Sequence[Any] | None
@@ -151,11 +164,16 @@ class Asked:
         return known if values is not None else list(known), unknown
 
     def _shown(self, found: QuickList) -> dict[str, Any]:
-        ranked = zip(found.items, found.scores, range(1, len(found.items) + 1), strict=True)
-        rows = [{"item_id": item, "score": score, "rank": rank} for item, score, rank in ranked]
-        if self.titles:
-            for row in rows:
-                self._add_title(row)
+        titles, ranked = self.titles, zip(found.items, found.scores, RANKS, strict=False)
+        if not titles:
+            rows = [{"item_id": item, "score": score, "rank": rank} for item, score, rank in ranked]
+        else:
+            rows = [
+                {"item_id": item, "score": score, "rank": rank, "title": title}
+                if (title := titles.get(item)) is not None
+                else {"item_id": item, "score": score, "rank": rank}
+                for item, score, rank in ranked
+            ]
         return {"items": rows, "ignored": found.unknown}
 
     def _add_title(self, row: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ PUBLIC = "public.parquet"
 class Datasets:
     """Data of tenants."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, *, changed: Callable[[], None] = lambda: None) -> None:
+        self.store, self.changed = store, changed  # whoever remembers something about data is told of a change
 
     def add(
         self,
@@ -123,6 +123,7 @@ class Datasets:
         self.drop(caller.tenant, dataset)
         with self.store.write() as connection:
             self.store.log(connection, caller.tenant, caller.who, "remove dataset", dataset)
+        self.changed()
 
     def allow_users(self, caller: Caller, dataset: str, allowed: bool) -> None:
         """Whether recommendations for a user of these data, from that user's own records, may be asked for."""
@@ -132,6 +133,7 @@ class Datasets:
             connection.execute(sql.update(DATASETS).where(DATASETS.c.id == dataset).values(asks_users=allowed))
             outcome = "allowed" if allowed else "not allowed"
             self.store.log(connection, caller.tenant, caller.who, "asking for users", dataset, outcome)
+        self.changed()
 
     # Reading
 

@@ -50,11 +50,11 @@ class Hub:
     series: SeriesOfTenants = field(init=False)
 
     def __post_init__(self) -> None:
-        self.keys, self.datasets = Keys(self.store), Datasets(self.store)
+        self.keys, self.asking = Keys(self.store), Asking(self.store)
+        self.datasets = Datasets(self.store, changed=self.asking.own.forget)
         self.populations, self.jobs = Populations(self.store), Jobs(self.store)
         self.releases, self.reports = Releases(self.store), Reports(self.store)
-        self.asking, self.supervisor = Asking(self.store), Supervisor(self.store)
-        self.sessions, self.series = Sessions(self), SeriesOfTenants(self)
+        self.supervisor, self.sessions, self.series = Supervisor(self.store), Sessions(self), SeriesOfTenants(self)
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._counted: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()

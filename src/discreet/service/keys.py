@@ -18,7 +18,7 @@ from discreet.errors import UsageError
 from discreet.privacy import entropy
 from discreet.service.access import ROLES, Caller, Role
 from discreet.service.problems import Problem, not_found
-from discreet.service.remembering import Recent
+from discreet.service.remembering import MOMENT, Recent
 from discreet.service.schema import JOBS, KEYS, SESSIONS, TENANTS, TOKENS
 from discreet.service.store import Store, fresh_id, now
 
@@ -41,6 +41,10 @@ def digest(text: str) -> str:
 
 def after(hours: float) -> str:
     return (datetime.now(UTC) + timedelta(hours=hours)).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def seconds_until(time: str) -> float:
+    return (datetime.fromisoformat(time) - datetime.now(UTC)).total_seconds()
 
 
 class Keys:
@@ -201,6 +205,7 @@ class Keys:
         known = self.recent(given)
         if known is not None:
             return known
+        since = self._good.cleared  # a key that is revoked while it is looked up is not remembered as good
         prefix, _, rest = given.partition("_")
         key, _, hidden = rest.partition("_")
         row = self.store.one(sql.select(KEYS).where(KEYS.c.id == key)) if prefix == PREFIX else None
@@ -208,7 +213,8 @@ class Keys:
         if row is None or not matches or row.revoked is not None or (row.expires is not None and row.expires < now()):
             raise unauthorized()
         self._note_use(row)
-        return self._good.put(digest(given), caller_of(row))
+        left = MOMENT if row.expires is None else seconds_until(row.expires)
+        return self._good.put(digest(given), caller_of(row), since=since, seconds=left)
 
     def recent(self, given: str) -> Caller | None:
         """Who a key belongs to, if it was found good within the last moment."""

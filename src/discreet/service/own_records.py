@@ -38,6 +38,11 @@ class OwnRecords:
         self._rows: Recent[Any] = Recent()
         self._reading = threading.Lock()
 
+    def forget(self) -> None:
+        """Keep no records, and no permission, from before a change."""
+        self._rows.clear()
+        self._kept.clear()
+
     def require(self, caller: Caller, release: Row[Any], users: list[Any]) -> None:
         """Refuse users that the key may not ask for, and data for which it was not allowed."""
         caller.require("ask for users")
@@ -112,8 +117,13 @@ class OwnRecords:
 
     def _data(self, release: Row[Any]) -> Data:
         row = self._row(release)
-        assert row is not None
-        seen = stat(row.file)
+        try:
+            assert row is not None
+            seen = stat(row.file)
+        except FileNotFoundError:
+            raise Problem(
+                409, "users", "The data of this release are gone.", remedy="Post the history, or register them again."
+            ) from None
         name = (row.tenant, row.id, seen.st_mtime_ns, seen.st_size)
         known = self._kept.get(name)
         if known is not None:

@@ -19,30 +19,42 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """Values that are looked up again after a moment."""
+    """Values that are looked up again after a moment.
+
+    Attributes
+    ----------
+    cleared : int
+        How often everything was forgotten. What was looked up before and arrives after is not kept.
+    """
 
     def __init__(self, seconds: float = MOMENT) -> None:
-        self.seconds = seconds
+        self.seconds, self.cleared = seconds, 0
         self._known: dict[Hashable, tuple[float, Value]] = {}
+        self._lock = threading.Lock()
 
     def get(self, name: Hashable) -> Value | None:
         """What was put in within the last moment."""
         known = self._known.get(name)
-        return known[1] if known is not None and time.monotonic() - known[0] < self.seconds else None
+        return known[1] if known is not None and time.monotonic() < known[0] else None
 
-    def put(self, name: Hashable, value: Value) -> Value:
-        if len(self._known) >= MOST_RECENT:
-            self._known.clear()
-        self._known[name] = (time.monotonic(), value)
+    def put(self, name: Hashable, value: Value, *, since: int, seconds: float = MOMENT) -> Value:
+        """Keep a value for so long, unless everything was forgotten ``since`` it was looked up."""
+        with self._lock:
+            if len(self._known) >= MOST_RECENT:
+                self._known.clear()
+            if since == self.cleared:
+                self._known[name] = (time.monotonic() + min(seconds, self.seconds), value)
         return value
 
     def of(self, name: Hashable, look_up: Callable[[], Value]) -> Value:
         """What is known, or what the look-up finds."""
-        known = self.get(name)
-        return self.put(name, look_up()) if known is None else known
+        known, since = self.get(name), self.cleared
+        return self.put(name, look_up(), since=since) if known is None else known
 
     def clear(self) -> None:
-        self._known.clear()
+        with self._lock:
+            self.cleared += 1
+            self._known.clear()
 
 
 class Bounded(Generic[Value]):
@@ -78,6 +90,11 @@ class Bounded(Generic[Value]):
             while self.weight > self.most:
                 self._drop(next(iter(self._known)))
         return value
+
+    def clear(self) -> None:
+        with self._lock:
+            self._known.clear()
+            self.weight = 0
 
     def _drop(self, name: Hashable) -> None:
         weight, _ = self._known.pop(name, (0, None))

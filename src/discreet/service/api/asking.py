@@ -10,8 +10,9 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StringConstraints, model_validator
 
 from discreet.service.access import Caller
+from discreet.service.api.quick import plain_batch
 from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, caller_of, json_body, parsed, problems
-from discreet.service.asking import MOST_ITEMS, Asked
+from discreet.service.asking import MOST_BATCH, MOST_HISTORY, MOST_ITEMS, MOST_LETTERS, Asked
 from discreet.service.hub import Hub
 from discreet.service.problems import Problem
 
@@ -19,13 +20,13 @@ __all__ = ["add_quick", "router"]
 
 router = APIRouter(tags=["asking"])
 
-Text = Annotated[str, StringConstraints(max_length=1000)]
+Text = Annotated[str, StringConstraints(max_length=MOST_LETTERS)]
 Item = Annotated[Text | StrictInt, Field(union_mode="left_to_right")]
 Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, examples=[["film-3"]])]
 History = Annotated[
     list[Item] | dict[Text, FiniteFloat],
     Field(
-        max_length=10_000,
+        max_length=MOST_HISTORY,
         examples=[["film-3", "film-17"], {"film-3": 5, "film-17": 2}],
         description="Items, or items with ratings. Never logged, and not kept.",
     ),
@@ -69,8 +70,10 @@ class Question(Person):
 
 
 class Batch(Body):
-    histories: Annotated[list[History] | None, Field(max_length=10_000, examples=[[["film-3"], ["film-17"]]])] = None
-    users: Annotated[list[User] | None, Field(max_length=10_000, description="In the place of histories.")] = None
+    histories: Annotated[list[History] | None, Field(max_length=MOST_BATCH, examples=[[["film-3"], ["film-17"]]])] = (
+        None
+    )
+    users: Annotated[list[User] | None, Field(max_length=MOST_BATCH, description="In the place of histories.")] = None
     n: Many = 10
 
     @model_validator(mode="after")
@@ -184,7 +187,7 @@ def _history(hub: Hub, caller: Caller, row: Any, asked: Person) -> Any:
 async def recommend_batch(request: Request, hub: TheHub, caller: TheCaller, release: Release) -> Response:
     """The same for many histories, or many users, at once and in their order."""
     caller.require("ask")
-    asked = await parsed(request, Batch)
+    asked = await _batch(request)
 
     def answer() -> bytes:
         row = hub.releases.recent(caller, release)
@@ -194,10 +197,19 @@ async def recommend_batch(request: Request, hub: TheHub, caller: TheCaller, rele
         else:
             users = asked.users or []
             hub.asking.own.require(caller, row, users)
-            entries = model.recommend_rows(hub.asking.own.rows(row, users, model.model.items_), asked.n)
-        return orjson.dumps({"entries": entries}, default=str)
+            entries = model.recommend_rows(hub.asking.own.rows(row, users, model.model.items_), {}, asked.n)
+        return b'{"entries":%b}' % entries
 
     return json_answer(await run_in_threadpool(answer))
+
+
+async def _batch(request: Request) -> Batch:
+    """The body: one without a mistake is not looked at item by item."""
+    plain = plain_batch(await request.body()) if request.headers.get("content-type") == "application/json" else None
+    if plain is None:
+        return await parsed(request, Batch)
+    histories, users, n = plain
+    return Batch.model_construct(histories=histories, users=users, n=n)
 
 
 @router.get("/releases/{release}/similar/{item}", response_model=Answer, responses=problems(404, 409))
