@@ -61,6 +61,15 @@ def test_it_passes_the_checks(own: ModuleType) -> None:
     assert require_sums_add_up(own.MostUsers(epsilon=1, cap=3), films, parts) == 1
 
 
+def test_the_checks_of_the_page_pass_as_it_shows(own: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.search(r"```text\n(most-users.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert shown is not None
+    known = vars(own) | {"MostUsers": own.MostUsers}
+    exec(blocks()[2], known)
+    assert capsys.readouterr().out == shown[1]
+    exec(blocks()[3], known | {"__name__": "own_page"})
+
+
 def test_the_command_line_takes_it(own: ModuleType, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.cli import main
     from discreet.data.readers import write

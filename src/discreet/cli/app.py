@@ -20,6 +20,7 @@ from discreet.cli.count import context, count, top
 from discreet.cli.demo import demo
 from discreet.cli.doctor import doctor
 from discreet.cli.fit import fit, recommend, similar
+from discreet.cli.new import new
 from discreet.cli.query import query
 from discreet.cli.report import report
 from discreet.cli.risk import risk
@@ -46,6 +47,7 @@ COMMANDS = (
     query,
     report,
     serve,
+    new,
     doctor,
 )
 GROUPS = {"series": series.app, "tags": tags.app, "data": data.app, "ledger": ledger.app, "release": release.app}

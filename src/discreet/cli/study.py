@@ -39,6 +39,14 @@ def study(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few settings, on a part of large data: under a minute.")
     ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="NAME|MODULE:CLASS",
+            help="With frontier: a model of your own beside those of discreet; repeatable.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,8 +60,10 @@ def study(
     [bold]Example[/bold]
 
         discreet study pncf --data ml-100k --out pncf
+        discreet study frontier --model package.module:Class --quick
     """
     from discreet.data import Table, TagAssignments
+    from discreet.models.registry import class_of
     from discreet.studies import STUDIES, study_named
     from discreet.studies.report import REPORT
 
@@ -61,6 +71,7 @@ def study(
     chosen = study_named(name)
     if seed < 0:
         raise UsageError(f"--seed must be a whole number, at least 0, got {seed}.")
+    kinds = [class_of(one, "recommender") for one in model or ()]
     if out is not None:
         place_for(out, REPORT.kind, overwrite=overwrite, sources=(data,))
     records = None
@@ -68,7 +79,7 @@ def study(
         readers = {TagAssignments: reading.tags, Table: reading.table}
         records = readers.get(chosen.data_kind, reading.interactions)(data)
     with progressing(f"study {name}") as progress:
-        report = chosen.run(records, seed=seed, quick=quick, progress=progress)
+        report = chosen.run(records, seed=seed, quick=quick, models=kinds, progress=progress)
     try:
         if out is not None:
             out = report.save(out, overwrite=overwrite)

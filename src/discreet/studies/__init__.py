@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
+from typing import Any
 
 from discreet.errors import UsageError
 from discreet.studies.report import Progress, StudyReport
@@ -40,6 +42,7 @@ def study(
     *,
     seed: int = 0,
     quick: bool = False,
+    models: Iterable[type[Any]] = (),
     progress: Progress | None = None,
 ) -> StudyReport:
     """Run the experiments of a paper.
@@ -54,6 +57,8 @@ def study(
         Draws the splits and the samples. Noise of the models themselves is fresh in every run.
     quick
         A small version of everything.
+    models
+        Classes of recommenders of your own, beside those that the study compares: "frontier" takes them.
     progress
         Called with the share that is done, from 0 to 1, and what is being done.
 
@@ -70,4 +75,4 @@ def study(
         ...
     discreet.errors.UsageError: there is no study 'nothing'. Choose from: cim, frontier, nightly, ...
     """
-    return study_named(name).run(data, seed=seed, quick=quick, progress=progress)
+    return study_named(name).run(data, seed=seed, quick=quick, models=models, progress=progress)

@@ -20,6 +20,7 @@ from discreet.data.interactions import Interactions
 from discreet.errors import DataError, EvaluationError
 from discreet.evaluation.protocols import RATING_PROTOCOLS, Questions, Run, run_model, strong_generalization
 from discreet.models.likes import liked_records
+from discreet.models.registry import settings_of
 from discreet.privacy.bounding import distinct_items
 from discreet.privacy.losses import mu_for
 from discreet.studies.quick import Most
@@ -52,6 +53,7 @@ class FrontierStudy(Study):
     """
 
     name = "frontier"
+    compares_models = True
     quick_most = Most(people=1_500, items=1_000, records=50_000)
 
     def measure(self, data: Interactions, settings: Settings, *, seed: int, steps: Steps) -> Measurements:
@@ -63,8 +65,10 @@ class FrontierStudy(Study):
         test_users = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10))
         columns = [] if records.item_table is None else records.item_table.columns
         features = tuple(name for name in FEATURES if name in columns)
-        rankers = _able(self.layout["methods"]["rankings"], records, features, steps)
-        raters = self.layout["methods"]["ratings"] if data.rating is not None and data.scale is not None else []
+        own = [_listed(kind) for kind in self.models]
+        rankers = _able([*self.layout["methods"]["rankings"], *own], records, features, steps)
+        rated_records = data.rating is not None and data.scale is not None
+        raters = [*self.layout["methods"]["ratings"], *own] if rated_records else []
         shares = [Fraction(share) for share in settings.shares]
         values = {"delta": settings.delta, "features": features}
         fits = sum(len(_budgets(one, settings)) for one in (*rankers, *raters))
@@ -97,6 +101,13 @@ class FrontierStudy(Study):
         labels = {"records": len(records), "users": records.n_users, "delta": f"{float(settings.delta):g}"}
         ratings = summarized(rated, KEYS) if rated else None
         return measurements(setting, summarized(ranked, KEYS), ratings, labels)
+
+
+def _listed(kind: type[Any]) -> dict[str, Any]:
+    """A model of somebody's own, as the layout lists models."""
+    known = settings_of(kind)
+    budget = {name: f"${name}" for name in ("epsilon", "delta") if name in known}
+    return {"name": kind.name, "kind": kind, "protects": "user" if budget else "", "with": budget}
 
 
 def likes_of(data: Interactions) -> Interactions:

@@ -18,8 +18,8 @@ from discreet.common.remedies import DECLARE_SCALE, KEEP_LATEST
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import DiscreetError, UsageError
-from discreet.models.registry import create
+from discreet.errors import DiscreetError, Remedy, UsageError
+from discreet.models.registry import create, with_settings
 from discreet.studies.claims import claims_of, labeled, verdicts
 from discreet.studies.layout import charts_of, tables_of
 from discreet.studies.quick import Most, reduced
@@ -134,6 +134,10 @@ class Study(ABC):
 
     name: ClassVar[str]
     data_kind: ClassVar[type] = Interactions
+    compares_models: ClassVar[bool] = False
+    """Whether models of your own can be compared beside those of the study."""
+    models: tuple[type[Any], ...] = ()
+    """Those models."""
     quick_most: ClassVar[Most] = Most()
     """The most that a quick run takes of the data."""
 
@@ -165,9 +169,16 @@ class Study(ABC):
         *,
         quick: bool = False,
         seed: int = 0,
+        models: Iterable[type[Any]] = (),
         progress: Progress | None = None,
     ) -> StudyReport:
         """Run the experiment, judge the claims and make the report."""
+        self.models = tuple(models)
+        if self.models and not self.compares_models:
+            raise UsageError(
+                f"the study {self.name} compares the methods of its paper.",
+                remedy=Remedy('Use study("frontier", models=[…]).', cli="Use: discreet study frontier --model."),
+            )
         builtin = data is None
         if data is None:
             data = self.builtin(quick=quick)
@@ -234,7 +245,10 @@ def made(listed: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
     >>> made({"name": "ours", "method": "weighted", "with": {"epsilon": "$epsilon", "cap": 3}}, {"epsilon": 1}).cap
     3
     """
-    return create(listed["method"], **{name: labeled(value, values) for name, value in listed.get("with", {}).items()})
+    settings = {name: labeled(value, values) for name, value in listed.get("with", {}).items()}
+    if "kind" in listed:  # a model of somebody's own
+        return with_settings(listed["kind"], settings, listed["name"])
+    return create(listed["method"], **settings)
 
 
 def summarized(rows: Iterable[Sequence[Any]], keys: Mapping[str, Any], value: str = "value") -> pl.DataFrame:

@@ -9,6 +9,7 @@ from discreet.testing.laws import (
     renyi_divergence,
     smallest_delta,
 )
+from discreet.testing.methods import check_method
 from discreet.testing.neighboring import interaction_pairs, table_pairs, tag_pairs
 from discreet.testing.parts import require_sums_add_up
 from discreet.testing.tiny_datasets import neighboring_datasets, tiny_histories
@@ -17,6 +18,7 @@ __all__ = [
     "CoupledRunError",
     "additive_log_ratio",
     "additive_renyi",
+    "check_method",
     "coupled_run",
     "fits_law",
     "interaction_pairs",

@@ -18,7 +18,7 @@ from discreet.errors import DataError, DiscreetError, PrivacyError, ReleaseError
 from discreet.models.recommender import Recommender
 from discreet.privacy.guarantees import Guarantee, Standing
 
-__all__ = ["RecommenderConformance", "two_tastes"]
+__all__ = ["RecommenderConformance", "refuses", "two_tastes"]
 
 
 def two_tastes(*, users: int = 24, items: int = 14) -> Interactions:
@@ -98,7 +98,7 @@ class RecommenderConformance:
             lambda model: model.similar_items("i1"),
             lambda model: model.guarantee,
         ):
-            _refuses(UsageError, use, self.make_model())
+            refuses(UsageError, use, self.make_model())
 
     def test_a_proved_model_learns_from_nothing_and_from_one_record(self) -> None:
         """A refusal of data without records would tell them from data with one record.
@@ -108,7 +108,7 @@ class RecommenderConformance:
         promise, data = self._fitted().guarantee, self.data()
         if promise is None or promise.standing is not Standing.PROVED:
             if type(self.make_model()).needs_records:
-                _refuses(DataError, lambda empty: self.make_model().fit(empty, **self.fit_options), data.emptied())
+                refuses(DataError, lambda empty: self.make_model().fit(empty, **self.fit_options), data.emptied())
             return
         one_record = data.filter(np.arange(len(data)) == 0)
         for few in (data.emptied(), one_record):
@@ -124,7 +124,7 @@ class RecommenderConformance:
     def test_a_refuted_promise_is_not_made_by_accident(self) -> None:
         promise = self._fitted().guarantee
         if promise is not None and promise.standing is Standing.REFUTED:
-            _refuses(PrivacyError, lambda data: self.make_model().fit(data), self.data())
+            refuses(PrivacyError, lambda data: self.make_model().fit(data), self.data())
 
     # Recommendations
 
@@ -210,7 +210,7 @@ class RecommenderConformance:
             lambda nobody: model.predict([(person, nobody)]),
             lambda nobody: model.similar_items([item, nobody]),
         ):
-            assert "no such id" in str(_refuses(DataError, use, "no such id"))
+            assert "no such id" in str(refuses(DataError, use, "no such id"))
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             model.recommend(history={"no such id": 1})
@@ -232,9 +232,9 @@ class RecommenderConformance:
 
     def test_a_request_must_make_sense(self) -> None:
         model, person = self._fitted(), self._people()[0]
-        _refuses(UsageError, lambda n: model.recommend([person], n=n), 0)
-        _refuses(UsageError, lambda history: model.recommend([person], history=history), self._history())
-        _refuses(UsageError, lambda nobody: model.recommend(nobody), None)
+        refuses(UsageError, lambda n: model.recommend([person], n=n), 0)
+        refuses(UsageError, lambda history: model.recommend([person], history=history), self._history())
+        refuses(UsageError, lambda nobody: model.recommend(nobody), None)
 
     # Same question, same answer
 
@@ -271,7 +271,7 @@ class RecommenderConformance:
         model = self._fitted()
         with tempfile.TemporaryDirectory() as folder:
             path = model.save(Path(folder) / "model")
-            _refuses(ReleaseError, model.save, path)
+            refuses(ReleaseError, model.save, path)
             model.save(path, overwrite=True)
             again = load_model(path) if model.name in names("recommender") else type(model).load(path)
         assert type(again) is type(model)
@@ -279,7 +279,7 @@ class RecommenderConformance:
         assert again.guarantee == model.guarantee
         assert again.items_ == model.items_
         if not self.keeps_records:
-            _refuses(UsageError, again.recommend, self._people())
+            refuses(UsageError, again.recommend, self._people())
             again.attach(self.data())
         for one, two in zip(self._all_answers(model), self._all_answers(again), strict=True):
             assert one.columns == two.columns
@@ -288,7 +288,7 @@ class RecommenderConformance:
 
     def test_a_folder_without_a_model_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            _refuses(ReleaseError, type(self.make_model()).load, folder)
+            refuses(ReleaseError, type(self.make_model()).load, folder)
 
     # Helpers
 
@@ -320,7 +320,7 @@ class RecommenderConformance:
         ]
 
 
-def _refuses(error: type[DiscreetError], use: Callable[[Any], object], argument: Any) -> DiscreetError:
+def refuses(error: type[DiscreetError], use: Callable[[Any], object], argument: Any) -> DiscreetError:
     """The error that a call must raise."""
     try:
         use(argument)

@@ -133,7 +133,7 @@ class Target:
     def _fitted(self, model: Any, data: Any) -> Fitted:
         if isinstance(model, Recommender):
             model.fit(data, allow_refuted=True)
-            return Fitted(model, data, getattr(model, "release_", None), model.guarantee)
+            return Fitted(model, data, as_release(getattr(model, "release_", None), self.name), model.guarantee)
         if callable(getattr(model, "release", None)):
             refutable = "allow_refuted" in inspect.signature(model.release).parameters
             with guarded(f"{self.name}.release", data, self.folder):
