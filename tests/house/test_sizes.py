@@ -23,8 +23,8 @@ LARGE: set[str] = set()
 MOST_TOP_LEVEL_NAMES = 34
 """32 of the redesign; ``scan`` and ``Client`` came after it."""
 
-MOST_PACKAGE_NAMES = 200
-"""In the ``__all__`` of all packages together."""
+MOST_PACKAGE_NAMES = 204
+"""In the ``__all__`` of all packages together; ``check_method`` and models of other libraries came after 200."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
 
