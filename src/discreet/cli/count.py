@@ -9,7 +9,8 @@ import typer
 
 from discreet.cli.commands import Settings, chosen_from, settings_of, split_pair
 from discreet.cli.console import AsJson, answer_json, answer_table, note, working
-from discreet.cli.reading import CatalogReading, DataPath
+from discreet.cli.parts import PartsCatalogReading, found_files
+from discreet.cli.reading import DataPath
 from discreet.cli.spending import OptionalSpending, Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.numerals import parse_real, parse_whole
 from discreet.errors import ReleaseError, UsageError
@@ -39,7 +40,7 @@ AssumeOption = Annotated[
 def count(
     data: DataPath,
     spending: Spending,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     method: Annotated[str, typer.Option("--method", help="How to count, see above.")] = "weighted",
     cap: Annotated[
         int | None,
@@ -97,11 +98,11 @@ def count(
     profile, contexts = assumed_profile(assume) if assume else None, context or ()
     columns = [*contexts, *([score] if score not in (None, "rating", "timestamp") else [])]
     if spending.estimate:
-        records = reading.interactions(data, contexts=columns)
+        records = reading.records(data, mechanism, contexts=columns, public=True)
         say_estimate(mechanism.estimate(records, contexts=contexts, profile=profile, k=top), as_json=spending.as_json)
         return
-    ledger, place = spending.opened(), spending.place(spending.out, RELEASE, data, reading.catalog)
-    records = reading.interactions(data, contexts=columns)
+    ledger, place = spending.opened(), spending.place(spending.out, RELEASE, *found_files(data), reading.catalog)
+    records = reading.records(data, mechanism, contexts=columns)
     with working("counting"):
         release = mechanism.release(
             records, contexts=contexts, finish=after, ledger=ledger, allow_refuted=spending.allow_refuted
@@ -159,7 +160,7 @@ WAYS = {"auto": None, "direct": "selection", "counts": "counts"}
 def top(
     source: Annotated[Path, typer.Argument(metavar="RELEASE|DATA", help="A release of counts, or the records.")],
     spending: OptionalSpending,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     k: Annotated[int, typer.Option("-k", "--many", help="How many items.")] = 10,
     context: ContextOption = None,
     one_context_each: Annotated[
@@ -197,7 +198,7 @@ def top(
         title = f"The {k} most popular; read from a release, at no cost"
         _answer(release, _best(release, k, by_context=False), title, None, as_json=spending.as_json)
         return
-    if not source.exists():
+    if not found_files(source)[0].exists():
         raise ReleaseError(f"{source} is not there.", remedy="Give the folder of a release, or a file of records.")
     if spending.epsilon is None:
         raise UsageError(f"{source} is not a release, and no budget was given.", remedy="Give --epsilon.")
@@ -207,8 +208,8 @@ def top(
     if not spending.estimate:
         ledger = spending.opened()
         if spending.out is not None:
-            place = spending.place(spending.out, RELEASE, source, reading.catalog)
-    records = reading.interactions(source, contexts=context or ())
+            place = spending.place(spending.out, RELEASE, *found_files(source), reading.catalog)
+    records = reading.records(source, None, contexts=context or (), public=spending.estimate)
     plan = plan_top(
         records,
         k,

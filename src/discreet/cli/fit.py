@@ -13,7 +13,8 @@ import typer
 from discreet.cli.commands import Settings, model_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, stopping, working
 from discreet.cli.count import AssumeOption, assumed_profile
-from discreet.cli.reading import CatalogReading, DataPath, RecordsReading, json_file
+from discreet.cli.parts import PartsCatalogReading, PartsReading, found_files
+from discreet.cli.reading import DataPath, json_file
 from discreet.cli.sources import attached, source_writer
 from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
 from discreet.errors import DataError, UsageError
@@ -46,7 +47,7 @@ Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
 def fit(
     data: DataPath,
     spending: OptionalSpending,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     model: Annotated[
         str,
         typer.Option(
@@ -82,9 +83,9 @@ def fit(
             raise UsageError(f"{model} has no estimate.", remedy="Leave --estimate out.")
         estimate = recommender.estimate  # type: ignore[attr-defined]
         users = {"users": assumed_profile(assume or []).users} if "users" in signature(estimate).parameters else {}
-        say_estimate(estimate(_records(recommender, reading, data), **users), as_json=spending.as_json)
+        say_estimate(estimate(_records(recommender, reading, data, public=True), **users), as_json=spending.as_json)
         return
-    ledger, place = spending.opened(), spending.place(spending.out, MODEL, data, reading.catalog)
+    ledger, place = spending.opened(), spending.place(spending.out, MODEL, *found_files(data), reading.catalog)
     records = _records(recommender, reading, data)
     with working(f"fitting {model}"):
         recommender.fit(records, ledger=ledger, allow_refuted=spending.allow_refuted)
@@ -102,7 +103,7 @@ def fit(
 
 def recommend(
     model: Model,
-    reading: RecordsReading,
+    reading: PartsReading,
     user: Annotated[list[str] | None, typer.Option("--user", help="Whom to recommend to; repeatable.")] = None,
     history: Annotated[
         Path | None, typer.Option("--history", help="A JSON file of one person's items: a list, or item: rating.")
@@ -138,7 +139,7 @@ def recommend(
         data = attached(recommender, model, data, reading)
         named = None if users is None else _users(users, recommender)
         write = partial(recommender.recommend_all, n=n, users=named)
-        _export(write, out, sources=(model, data, users), overwrite=overwrite, as_json=as_json)
+        _export(write, out, sources=(model, *_sources(data), users), overwrite=overwrite, as_json=as_json)
         note("each row is for that person alone: keep the file as secret as the records")
         return
     _no_file(out)
@@ -146,14 +147,13 @@ def recommend(
         best = recommender.recommend(history=_history(history, recommender), n=n)
     else:
         attached(recommender, model, data, reading)
-        assert recommender.records_ is not None
-        best = recommender.recommend([typed(u, recommender.records_.users.series) for u in user or []], n=n)
+        best = recommender.recommend([typed(u, _known(recommender).users.series) for u in user or []], n=n)
     _answer(best, recommender, as_json=as_json)
 
 
 def similar(
     model: Model,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     item: Annotated[str | None, typer.Argument(metavar="ITEM", help="An item of the catalog.")] = None,
     n: Many = 10,
     everything: Annotated[bool, typer.Option("--all", help="All items of the catalog; needs --out.")] = False,
@@ -188,18 +188,25 @@ def similar(
         catalog = None
         if feature:
             data = attached(recommender, model, data, reading)
-            catalog = recommender.records_
+            catalog = _known(recommender)
         write = partial(recommender.similar_all, n=n, catalog=catalog, features=feature or ())
-        _export(write, out, sources=(model, data), overwrite=overwrite, as_json=as_json)
+        _export(write, out, sources=(model, *_sources(data)), overwrite=overwrite, as_json=as_json)
         return
     _no_file(out)
     best = recommender.similar_items([typed(item, recommender.items_.series)], n=n)
     _answer(best, recommender, as_json=as_json)
 
 
-def _records(recommender: Recommender, reading: CatalogReading, data: Path) -> Interactions:
+def _records(recommender: Recommender, reading: PartsCatalogReading, data: Path, *, public: bool = False) -> Any:
     """The records, with the columns of the contexts that a model names."""
-    return reading.interactions(data, contexts=list(map(str, getattr(recommender, "contexts", ()))))
+    contexts = list(map(str, getattr(recommender, "contexts", ())))
+    return reading.records(data, recommender, contexts=contexts, public=public)
+
+
+def _known(recommender: Recommender) -> Interactions:
+    """The records of a model, or what is public about them where they are in parts."""
+    assert recommender.records_ is not None
+    return getattr(recommender.records_, "public", recommender.records_)
 
 
 def _export(
@@ -216,6 +223,10 @@ def _export(
     answer_json({"lists": str(path)}) if as_json else answer_text(f"written to {path}")
 
 
+def _sources(data: Path | None) -> list[Path]:
+    return [] if data is None else found_files(data)
+
+
 def _no_file(out: Path | None) -> None:
     if out is not None:
         raise UsageError("--out is for lists of many.", remedy="Add --all, or leave --out out.")
@@ -228,8 +239,7 @@ def _users(path: Path, recommender: Recommender) -> list[Any]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the file cannot be read: {error}.", file=path) from None
-    assert recommender.records_ is not None
-    return [typed(line.strip(), recommender.records_.users.series) for line in lines if line.strip()]
+    return [typed(line.strip(), _known(recommender).users.series) for line in lines if line.strip()]
 
 
 def _history(path: Path, recommender: Recommender) -> dict[Any, float] | list[Any]:
@@ -263,7 +273,7 @@ def _answer(best: pl.DataFrame, recommender: Recommender, *, as_json: bool) -> N
         return
     if best.is_empty():
         note("there is nothing to show: no item is left that the model could name.")
-    records = getattr(recommender, "records_", None)
+    records = None if getattr(recommender, "records_", None) is None else _known(recommender)
     if records is not None and records.item_table is not None and "title" in records.item_table.columns:
         column = "item_id" if "similar_id" not in best.columns else "similar_id"
         titles = pl.Series("title", records.titles(records.items.encode(best[column])))

@@ -9,8 +9,9 @@ import typer
 
 from discreet.cli.commands import command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
+from discreet.cli.parts import PartsReading, found_files
 from discreet.cli.planning import HEAD, plan_of, rows_of
-from discreet.cli.reading import Reading, RecordsReading, TableReading
+from discreet.cli.reading import TableReading
 from discreet.cli.spending import LedgerPath
 from discreet.errors import LedgerError, UsageError
 
@@ -34,7 +35,7 @@ Population = Annotated[str, typer.Argument(metavar="POPULATION", help="The popul
 @command(app, "open")
 def open_account(
     ledger: LedgerOption,
-    reading: RecordsReading,
+    reading: PartsReading,
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The first data about these people.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="The most that may ever be spent.")] = None,
     population: Annotated[
@@ -91,7 +92,7 @@ def open_account(
     if data is not None and domains is not None:
         records = TableReading(format=reading.format, domains=domains).read(data)
     elif data is not None:
-        records = reading.read(data)
+        records = reading.any_data(data)
     if same_people_as is not None:
         account = _attached(opened, records, same_people_as, epsilon, delta)
     elif epsilon is None:
@@ -145,7 +146,7 @@ def show(ledger: LedgerOption, as_json: AsJson = False) -> None:
 
 
 @command(app)
-def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_json: AsJson = False) -> None:
+def statement(data: DataOrName, ledger: LedgerOption, reading: PartsReading, as_json: AsJson = False) -> None:
     """What one population has spent, reserved and left.
 
     [bold]Example[/bold]
@@ -163,7 +164,7 @@ def statement(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, a
 
 
 @command(app)
-def audits(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_json: AsJson = False) -> None:
+def audits(data: DataOrName, ledger: LedgerOption, reading: PartsReading, as_json: AsJson = False) -> None:
     """The audits that were kept about a population; `discreet audit … --ledger` keeps one.
 
     [bold]Example[/bold]
@@ -183,7 +184,7 @@ def audits(data: DataOrName, ledger: LedgerOption, reading: RecordsReading, as_j
 
 
 @command(app)
-def attach(data: NewData, population: Population, ledger: LedgerOption, reading: RecordsReading) -> None:
+def attach(data: NewData, population: Population, ledger: LedgerOption, reading: PartsReading) -> None:
     """Charge new data about the same people to the account of their population.
 
     [bold]Example[/bold]
@@ -192,11 +193,11 @@ def attach(data: NewData, population: Population, ledger: LedgerOption, reading:
     """
     from discreet.privacy import Ledger
 
-    answer_text(str(Ledger(ledger).attach(reading.read(data), population)))
+    answer_text(str(Ledger(ledger).attach(reading.any_data(data), population)))
 
 
 @command(app)
-def link(data: NewData, account: Population, ledger: LedgerOption, reading: RecordsReading) -> None:
+def link(data: NewData, account: Population, ledger: LedgerOption, reading: PartsReading) -> None:
     """The same as attach, under the name that version 0.1 had for it.
 
     [bold]Example[/bold]
@@ -307,11 +308,11 @@ def _attached(opened: Ledger, records: Any, population: str, epsilon: str | None
     return opened.attach(records, population)
 
 
-def _account(opened: Ledger, given: str, reading: Reading) -> Any:
+def _account(opened: Ledger, given: str, reading: PartsReading) -> Any:
     if given in {account.name for account in opened.datasets()}:
         return given
-    if Path(given).exists():
-        return reading.read(Path(given))
+    if found_files(Path(given))[0].exists():
+        return reading.any_data(Path(given))
     raise UsageError(
         f"{given!r} is neither an account of this ledger nor a file.", remedy="See: discreet ledger show --ledger …"
     )

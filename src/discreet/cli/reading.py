@@ -16,10 +16,24 @@ from discreet.errors import DataError, UsageError
 if TYPE_CHECKING:
     from discreet.data import Interactions, Table, TagAssignments
 
-__all__ = ["CatalogReading", "DataPath", "Reading", "RecordsReading", "TableReading", "TimedReading", "json_file"]
+__all__ = [
+    "CatalogReading",
+    "DataPath",
+    "Reading",
+    "RecordsReading",
+    "TableReading",
+    "TimedReading",
+    "columns_of",
+    "json_file",
+    "named_contexts",
+]
 
 DataPath = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A file or folder, or ml-1m, ml-100k, ciao, adult of `make data`.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="A file or folder, a pattern such as '*.parquet', or ml-1m, ml-100k, ciao, adult of `make data`.",
+    ),
 ]
 FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
 
@@ -42,6 +56,8 @@ class Reading:
     """How data are read; what was not given is left to the format."""
 
     PANEL: ClassVar = "Reading"
+    ELSEWHERE: ClassVar[tuple[str, ...]] = ()
+    """Options that say where and when records are read, not how."""
 
     format: FormatOption = None
     missing: MissingOption = None
@@ -69,10 +85,10 @@ class Reading:
         """
         from discreet.data import read
 
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        columns = _columns(given.pop("column") or [])
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in self.ELSEWHERE}
+        columns = columns_of(given.pop("column") or [])
         if contexts:
-            columns |= _named_contexts(path, self.format, columns.get("context", []), contexts)
+            columns |= named_contexts(path, self.format, columns.get("context", []), contexts)
         with working(f"reading {path}"):
             return read(path, **columns, **{name: value for name, value in given.items() if value not in (None, False)})
 
@@ -182,7 +198,7 @@ def _expected(data: Any, kind: type, path: Path, what: str, *, remedy: str = "")
     return data
 
 
-def _columns(given: Sequence[str]) -> dict[str, Any]:
+def columns_of(given: Sequence[str]) -> dict[str, Any]:
     """The columns that were named, by role; there may be several of context."""
     columns: dict[str, Any] = {}
     for role, name in map(_role, given):
@@ -190,7 +206,7 @@ def _columns(given: Sequence[str]) -> dict[str, Any]:
     return columns
 
 
-def _named_contexts(path: Path, format: str | None, named: list[str], declared: Sequence[str]) -> dict[str, Any]:
+def named_contexts(path: Path, format: str | None, named: list[str], declared: Sequence[str]) -> dict[str, Any]:
     """The option of the format that reads the columns of declared contexts; none where it reads all that it has."""
     from discreet.counting.contexts import columns_named
     from discreet.data.readers import detect, formats

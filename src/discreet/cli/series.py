@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.commands import Settings, command, group, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, note, working
 from discreet.cli.count import ContextOption
-from discreet.cli.reading import CatalogReading, DataPath
+from discreet.cli.parts import PartsCatalogReading, found_files
+from discreet.cli.reading import DataPath
 from discreet.cli.sources import source_writer
 from discreet.cli.spending import Charging, answer_release, release_facts, saved, say_estimate
 
 if TYPE_CHECKING:
-    from discreet.data import Interactions
     from discreet.series import Series
 
 __all__ = ["app"]
@@ -33,7 +33,7 @@ def open_series(
     epsilon: Annotated[str, typer.Option("--epsilon", help="The price of the whole series.")],
     steps: Annotated[int, typer.Option("--steps", min=1, help="How many steps: 365 for a year of nights.")],
     charging: Charging,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     delta: Annotated[str, typer.Option("--delta", help="The delta that goes with it, above 0.")] = "1e-6",
     method: Annotated[
         str,
@@ -103,7 +103,7 @@ def open_series(
         time_zone=reading.time_zone,
     )
     if estimate:
-        say_estimate(series.estimate(_records(series, reading, data)), as_json=charging.as_json)
+        say_estimate(series.estimate(_records(series, reading, data, public=True)), as_json=charging.as_json)
         return
     ledger = charging.opened()
     series.open(_records(series, reading, data), ledger=ledger)
@@ -121,7 +121,7 @@ def advance(
     folder: Folder,
     data: DataPath,
     charging: Charging,
-    reading: CatalogReading,
+    reading: PartsCatalogReading,
     step: Annotated[
         int | None,
         typer.Option("--step", min=0, help="The number of the step, from 0; the next one unless given."),
@@ -143,7 +143,7 @@ def advance(
     series = Series.resume(folder)
     ledger = charging.opened()
     kind = MODEL if series.settings.method.is_model else RELEASE
-    place = charging.place(out, kind, data, reading.catalog, folder)
+    place = charging.place(out, kind, *found_files(data), reading.catalog, folder)
     tonight = _records(series, _of_series(reading, series), data)
     with working(f"step {series.last + 1 if step is None else step}"):
         release = series.advance(tonight, ledger=ledger, step=step)
@@ -208,16 +208,16 @@ def _first_release(series: Series, *, said: bool) -> str:
     return f"step {first} is the first that releases a model; it settles which items the model learns tastes for"
 
 
-def _of_series(reading: CatalogReading, series: Series) -> CatalogReading:
+def _of_series(reading: PartsCatalogReading, series: Series) -> PartsCatalogReading:
     """Read with the window of the series, before anything else looks at the records, unless another one is given."""
     if series.window is None or reading.window is not None:
         return reading
     return replace(reading, window=series.window.code, time_zone=series.window.time_zone)
 
 
-def _records(series: Series, reading: CatalogReading, data: Path) -> Interactions:
+def _records(series: Series, reading: PartsCatalogReading, data: Path, *, public: bool = False) -> Any:
     """The records, with the columns of the contexts that the series counts by."""
-    return reading.interactions(data, contexts=series.settings.contexts)
+    return reading.records(data, series.settings.method, contexts=series.settings.contexts, public=public)
 
 
 def _rounded(epsilon: str) -> str:

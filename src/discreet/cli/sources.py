@@ -8,6 +8,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from discreet.cli.parts import PartsReading, found_files
 from discreet.cli.reading import CatalogReading, RecordsReading
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["attached", "source_writer"]
 
-Read = TypeVar("Read", bound=RecordsReading)
+Read = TypeVar("Read", bound=PartsReading)
 
 
 def source_writer(data: Path, reading: CatalogReading) -> Callable[[Path], object]:
     """Writes into the folder of a model where its records are and how they were read."""
-    how = {name: value for name, value in asdict(reading).items() if name != "items_public"}
+    left_out = ("items_public", *reading.ELSEWHERE)
+    how = {name: value for name, value in asdict(reading).items() if name not in left_out}
     how["catalog"] = None if reading.catalog is None else str(reading.catalog.absolute())
     text = json.dumps({"data": str(data.absolute()), **how})
     return lambda made: (made / SOURCE).write_text(text, encoding="utf-8")
 
 
-def attached(recommender: Recommender, model: Path, data: Path | None, typed: RecordsReading) -> Path | None:
+def attached(recommender: Recommender, model: Path, data: Path | None, typed: PartsReading) -> Path | None:
     """Give the model the records that people's own recommendations are made from; where they are.
 
     Parameters
@@ -48,13 +50,13 @@ def attached(recommender: Recommender, model: Path, data: Path | None, typed: Re
                 "the model does not say where its records are.", remedy="Give --data FILE, or --history FILE."
             )
         data = Path(known["data"])
-    if not data.exists():
+    if not any(path.exists() for path in found_files(data)):
         raise DataError("the records are no longer here.", file=data, remedy="Give --data FILE.")
     reading = _as_before(typed, known)
     if reading.ids is None and recommender.items_.series.dtype.is_integer() and _has_text_ids(data, reading):
         # A model of version 0.1 has the type that was inferred then.
         reading = replace(reading, ids="item=number")
-    recommender.attach(reading.interactions(data))
+    recommender.attach(reading.records(data, recommender, items="observed"))
     return data
 
 
@@ -83,4 +85,4 @@ def _as_before(typed: Read, known: dict[str, Any]) -> Read:
 def _has_text_ids(data: Path, reading: RecordsReading) -> bool:
     from discreet.data.readers import detect
 
-    return (reading.format or detect(data).name) in ("csv", "recbole")
+    return (reading.format or detect(found_files(data)[0]).name) in ("csv", "recbole")

@@ -11,6 +11,7 @@ from discreet.counting.item_counts import ItemCounts
 from discreet.counting.profiles import Profile
 from discreet.counting.top_items import TopItems
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.privacy.numbers import Rational
 
 __all__ = ["TopPlan", "Way", "plan_top"]
@@ -63,7 +64,7 @@ class TopPlan:
 
 
 def plan_top(
-    data: Interactions,
+    data: Interactions | Parted,
     k: int = 10,
     *,
     epsilon: Rational,
@@ -112,8 +113,9 @@ def plan_top(
     assumed = profile or Profile()
     selection = TopItems(epsilon, k, delta, count_share=count_share, one_context_each=one_context_each)
     counting = ItemCounts(epsilon, cap, delta)
-    facts = selection.estimate(data, contexts=contexts, profile=assumed)
-    counted = counting.estimate(data, contexts=contexts, profile=assumed, k=k)
+    public = data.public if isinstance(data, Parted) else data
+    facts = selection.estimate(public, contexts=contexts, profile=assumed)
+    counted = counting.estimate(public, contexts=contexts, profile=assumed, k=k)
     word = "edge_" if contexts else ""
     noise: dict[Way, float] = {"selection": facts["noise_sd"], "counts": counted[f"{word}noise_sd"]}
     precision: dict[Way, float] = {

@@ -18,7 +18,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
 from discreet.errors import UsageError
 
-__all__ = ["Parted", "fingerprint_of_people"]
+__all__ = ["Parted", "WithCatalog", "fingerprint_of_people"]
 
 
 T = TypeVar("T")
@@ -101,6 +101,33 @@ class Parted(ABC):
     def _combined(self, hashed: Callable[[Any], tuple[int, int]]) -> str:
         people, totals = zip(*self.each(hashed), strict=True)
         return fingerprint_of_people(sum(people), sum(totals) % 2**256)
+
+
+class WithCatalog(Parted):
+    """The same records with another public catalog; records of items that are not in it are left out.
+
+    For what is made of people's own records: nothing is charged for it.
+    """
+
+    def __init__(self, data: Parted, items: Any) -> None:
+        self._data, self._items = data, items
+        super().__init__(self._recoded(data.public))
+
+    @property
+    def n_parts(self) -> int:
+        return self._data.n_parts
+
+    def each(self, function: Callable[[Any], T]) -> Iterator[T]:
+        return self._data.each(lambda part: function(self._recoded(part)))
+
+    def of_users(self, users: Sequence[Any]) -> Interactions:
+        return self._recoded(self._data.of_users(users))
+
+    def require_open(self) -> None:
+        self._data.require_open()
+
+    def _recoded(self, part: Interactions) -> Interactions:
+        return part.with_catalog(self._items, unknown="drop")
 
 
 def fingerprint_of_people(people: int, total: int) -> str:

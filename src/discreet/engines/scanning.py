@@ -22,7 +22,7 @@ from discreet.engines.sources import Source, catalog_of, opened, require_items
 from discreet.engines.spilling import Spill
 from discreet.errors import DataError, DuplicatesWarning
 
-__all__ = ["ScannedInteractions", "collect", "scan"]
+__all__ = ["ScannedInteractions", "collect", "public_side", "scan"]
 
 T = TypeVar("T")
 
@@ -119,7 +119,7 @@ class _Making:
             "missing": source.problems.missing,
             "name": source.name,
         }
-        self._catalog, self._observed = catalog_of(items, source, item)
+        self._catalog, self.observed = catalog_of(items, source, item)
         self._options.pop("items", None)
         self._seen: list[pl.Series] = []
 
@@ -132,23 +132,31 @@ class _Making:
     def batches(self) -> Iterator[pl.DataFrame]:
         """The records with ids of one type: text, if they are text in the files or in the catalog."""
         for batch in self._source.batches():
-            if self._observed:
-                self._seen = [pl.concat([*self._seen, batch["item_id"].unique()]).unique()]
-            elif self._catalog is not None and "item" not in self._source.ids:
+            if self._catalog is not None and "item" not in self._source.ids:
                 types = {batch["item_id"].dtype, self._catalog["item_id"].dtype}
                 if types == {pl.Int64(), pl.String()}:
                     as_text = pl.col("item_id").cast(pl.String)
                     self._catalog, batch = self._catalog.with_columns(as_text), batch.with_columns(as_text)
+            if self.observed:
+                self._seen = [pl.concat([*self._seen, batch["item_id"].unique()]).unique()]
             yield batch
 
     def made(self, frame: pl.DataFrame) -> Interactions:
         """The records of some people."""
-        items = self._seen[0] if self._observed else only_ids(self._catalog)
-        data = Interactions(frame, items=items, **self._options)
+        data = Interactions(frame, items=only_ids(self._items()), **self._options)
         data.lineage = (*self._source.lineage, *data.lineage)
         if not self._source.typed:
             data.typed_columns = frozenset()
         return data
+
+    def _items(self) -> pl.DataFrame | None:
+        """The public items; with those that occurred, where it was declared that they are public."""
+        if not self.observed:
+            return self._catalog
+        seen = self._seen[0].to_frame("item_id")
+        if self._catalog is None:
+            return seen
+        return pl.concat([self._catalog, seen.join(self._catalog, on="item_id", how="anti")], how="diagonal")
 
 
 def scan(
@@ -190,7 +198,7 @@ def scan(
     ids, encoding
         Of text files, as in ``read``: the type of ids, which is text unless declared, and the encoding.
     name
-        What the data are called; by default the name of the first file.
+        What the data are called; by default the name of the file, or of the folder of several files.
     parts
         How many parts; "auto" takes one for every five million records. It changes nothing about a release.
     folder
@@ -240,11 +248,31 @@ def scan(
         raise
 
 
+def public_side(source: Files, *, items: Any = None, item: str | None = None, **options: Any) -> Interactions:
+    """What is public about the records of files, and none of them: what an estimate may look at.
+
+    Records are read only where the items that occur are public.
+    """
+    how = _how(source, items, item, options)
+    with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
+        batches = how.batches()
+        empty = next(batches)
+        if how.observed:
+            for _ in batches:
+                pass
+    return how.made(empty).emptied()
+
+
 def collect(source: Files, *, items: Any = None, item: str | None = None, **options: Any) -> Interactions:
     """The records of several files in memory, read as ``scan`` reads them; its options but for parts and folder."""
-    reading = {name: options.pop(name) for name in READING if name in options}
+    how = _how(source, items, item, options)
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
-        found = opened(source, item=item, **reading)
-        how = _Making(found, items, item, **options)
         frame = pl.concat(list(how.batches()))
     return how.made(frame)
+
+
+def _how(source: Files, items: Any, item: str | None, options: dict[str, Any]) -> _Making:
+    reading = {name: options[name] for name in READING if name in options}
+    declared = {name: value for name, value in options.items() if name not in READING}
+    with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
+        return _Making(opened(source, item=item, **reading), items, item, **declared)

@@ -179,6 +179,7 @@ def opened(
                 remedy="Scan them one by one, or name the columns.",
             )
     declared = first.declared if len(found) == 1 else _agreed(found)
+    called = first.name if len(found) == 1 else first.files[0].resolve().parent.name
     return Source(
         files=tuple(path for one in found for path in one.files),
         columns=first.columns,
@@ -189,7 +190,7 @@ def opened(
         blanks=all(one.blanks for one in found),
         declared=declared,
         lineage=tuple(dict.fromkeys(entry for one in found for entry in one.lineage)),
-        name=first.name if name is None else name,
+        name=called if name is None else name,
         records=sum(one.records for one in found),
         size=sum(one.size for one in found),
     )
@@ -356,10 +357,13 @@ def _stem(path: Path) -> str:
 
 
 def catalog_of(given: Any, source: Source, item: str | None) -> tuple[pl.DataFrame | None, bool]:
-    """The public catalog as a table with the column item_id, and whether the items that occur are the public ones."""
-    chosen = source.declared.get("items") if given is None else given
-    observed = isinstance(chosen, str) and chosen == "observed"
-    return None if observed else as_catalog(chosen, item), observed
+    """The public catalog as a table with the column item_id, and whether items that occur are public beside it."""
+    known = source.declared.get("items")
+    observed = isinstance(given, str) and given == "observed"
+    chosen = known if observed or given is None else given
+    if isinstance(chosen, str) and chosen == "observed":
+        return None, True
+    return as_catalog(chosen, item), observed
 
 
 def require_items(given: Any, source: Source) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.common.arrays import AnyIntegers, Integers, Matrix, Vector
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
 from discreet.privacy.charging import charged
@@ -66,7 +67,7 @@ class PublishedModel(Recommender):
         self._answers = Answers()
         self._learn(data)
 
-    def attach(self, data: Interactions) -> Self:
+    def attach(self, data: Interactions | Parted) -> Self:
         """These models carry their records; others cannot be put in their place."""
         self._require_fitted()
         if data.fingerprint != self._data.fingerprint:

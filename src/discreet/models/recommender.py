@@ -19,7 +19,7 @@ from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.common.plain_json import read_json
 from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
-from discreet.data.parted import Parted
+from discreet.data.parted import Parted, WithCatalog
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
 from discreet.models.item_histories import as_pair, history_codes
 from discreet.models.model_folder import guarded_load, load_with_records, save_with_records
@@ -361,9 +361,13 @@ class Recommender(ABC):
         codes = records.users.encode(ids.series)
         return records.csr[codes].astype(np.float64), ids
 
-    def attach(self, data: Interactions) -> Self:
+    def attach(self, data: Interactions | Parted) -> Self:
         """Give a loaded model the records that people's own recommendations are made from."""
         self._require_fitted()
+        if isinstance(data, Parted):
+            alike = data.public.catalog_is_public and data.public.items == self.items_
+            self.records_ = data if alike else WithCatalog(data, self.items_)  # type: ignore[assignment]
+            return self
         if not data.catalog_is_public or data.items != self.items_:
             data = data.with_catalog(self.items_, unknown="drop")
         self.records_ = data

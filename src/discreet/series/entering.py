@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.privacy import entropy
 from discreet.privacy.choosing import record_words
 from discreet.series.records import ITEM, PERSON, STEP, TIME, RecordShape
@@ -82,14 +83,14 @@ class Entering:
     cap: int | None
     enter_after: int
 
-    def entered(self, people: People | None, tonight: Interactions, number: int, prepare: Prepare) -> People:
-        """The people after a step."""
+    def entered(self, people: People | None, tonight: Interactions | Parted, number: int, prepare: Prepare) -> People:
+        """The people after a step; the same where the records of the step come in parts."""
         people = people or People.nobody(self.shape)
         if self.cap is not None:
             return enter_records(people, tonight, self.shape, number, cap=self.cap, complete=self.complete)
         people, brought = enter_once(
             people,
-            self.shape.table(tonight),
+            self._new(people, tonight, number),
             number,
             enter_after=self.enter_after,
             all_enter=number == self.steps - 1,
@@ -99,6 +100,21 @@ class Entering:
         prepared = prepare(self.shape.records(brought, may_repeat=True))
         chosen = self.shape.table(prepared) if isinstance(prepared, Interactions) else brought
         return replace(people, records=pl.concat([people.records, chosen.with_columns(_at(number))]))
+
+    def _new(self, people: People, tonight: Interactions | Parted, number: int) -> pl.DataFrame:
+        """The records of a step; of parts only those that may enter, in the order that they have in memory."""
+        if not isinstance(tonight, Parted):
+            return self.shape.table(tonight)
+        entered, least = people.entered, 1 if number == self.steps - 1 else self.enter_after
+
+        def new(part: Interactions) -> pl.DataFrame:
+            rows = self.shape.table(part).join(entered, on=PERSON, how="anti")
+            return rows.filter(pl.len().over(PERSON) >= least) if self.complete else rows
+
+        # Users are sorted: whole numbers by size, then text.
+        whole = pl.when(pl.col(PERSON).str.starts_with("int:")).then(pl.col(PERSON).str.slice(4))
+        order = [whole.cast(pl.Int64), pl.col(PERSON)]
+        return pl.concat(list(tonight.each(new))).sort(order, nulls_last=True, maintain_order=True)
 
     def groups(self, people: People, index: int, prepare: Prepare) -> list[Any | None]:
         """The prepared records of those who entered by each release, from the first on; None for nobody."""
@@ -138,7 +154,7 @@ def enter_once(
 
 
 def enter_records(
-    people: People, tonight: Interactions, shape: RecordShape, step: int, *, cap: int, complete: bool
+    people: People, tonight: Interactions | Parted, shape: RecordShape, step: int, *, cap: int, complete: bool
 ) -> People:
     """Let each person's first records enter, as long as the squared length of the person's counts is at most ``cap``.
 
@@ -146,23 +162,31 @@ def enter_records(
     the first ``cap`` records. Of one step's records those with earlier times come first, equal ones by a keyed hash of
     the record, as where records are chosen at random.
     """
-    words = record_words(tonight, np.arange(len(tonight)), entropy.bounding_key())
-    known = shape.items.encode(tonight.items.series, unknown="mark")[tonight.item] >= 0
-    new = shape.table(tonight).with_columns(pl.Series(WORD, words[known]))
-    if complete:
-        new = _without_entered(new, people.records, shape)
     held = people.records.group_by(PERSON, ITEM).agg(pl.len().cast(pl.Int64).alias(HELD))
     used = held.group_by(PERSON).agg((pl.col(HELD) ** 2).sum().alias(USED))
-    new = new.join(held, on=[PERSON, ITEM], how="left").join(used, on=PERSON, how="left")
-    new = new.with_columns(pl.col(HELD).fill_null(0), pl.col(USED).fill_null(0))
-    new = new.sort(PERSON, *([TIME] if shape.timed else []), WORD)
-    before = pl.col(HELD) + pl.int_range(pl.len(), dtype=pl.Int64).over(PERSON, ITEM)
-    if not shape.may_repeat:
-        new = new.filter(before == 0)
-    new = new.with_columns((2 * before + 1).alias(COST))
-    kept = new.filter(pl.col(COST).cum_sum().over(PERSON) + pl.col(USED) <= cap)
-    brought = kept.select(*shape.schema).with_columns(_at(step))
-    return replace(people, records=pl.concat([people.records, brought]))
+    key = entropy.bounding_key()
+
+    def brought(part: Interactions) -> pl.DataFrame:
+        words = record_words(part, np.arange(len(part)), key)
+        known = shape.items.encode(part.items.series, unknown="mark")[part.item] >= 0
+        new = shape.table(part).with_columns(pl.Series(WORD, words[known]))
+        if complete:
+            new = _without_entered(new, people.records, shape)
+        new = new.join(held, on=[PERSON, ITEM], how="left").join(used, on=PERSON, how="left")
+        new = new.with_columns(pl.col(HELD).fill_null(0), pl.col(USED).fill_null(0))
+        new = new.sort(PERSON, *([TIME] if shape.timed else []), WORD)
+        before = pl.col(HELD) + pl.int_range(pl.len(), dtype=pl.Int64).over(PERSON, ITEM)
+        if not shape.may_repeat:
+            new = new.filter(before == 0)
+        new = new.with_columns((2 * before + 1).alias(COST))
+        kept = new.filter(pl.col(COST).cum_sum().over(PERSON) + pl.col(USED) <= cap)
+        return kept.select(*shape.schema).with_columns(_at(step))
+
+    if isinstance(tonight, Parted):
+        entering = pl.concat(list(tonight.each(brought))).sort(PERSON, maintain_order=True)
+    else:
+        entering = brought(tonight)
+    return replace(people, records=pl.concat([people.records, entering]))
 
 
 def _without_entered(new: pl.DataFrame, entered: pl.DataFrame, shape: RecordShape) -> pl.DataFrame:

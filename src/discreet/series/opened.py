@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.data.periods import Window
 from discreet.errors import ReleaseError, UsageError
 from discreet.models.registry import class_of, with_settings
@@ -18,7 +19,7 @@ from discreet.privacy.numbers import Rational, as_fraction
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 from discreet.series.entering import Entering, People
-from discreet.series.records import RecordShape, held_to
+from discreet.series.records import RecordShape, held_to, public_of
 from discreet.series.state import Step
 from discreet.series.steps import Packed, Rounds, Stored
 
@@ -56,8 +57,9 @@ class Settings:
         """The plan of the method, or of the same method with another epsilon."""
         return method.plan(public, **({"contexts": self.contexts} if self.contexts else {}))
 
-    def shape_of(self, data: Interactions) -> RecordShape:
+    def shape_of(self, given: Interactions | Parted) -> RecordShape:
         """What is public about the records; refuses what the method or a series cannot use."""
+        data = public_of(given)
         contexts = self.plan(self.method, data.emptied()).details.get("contexts", {})
         shape = RecordShape.of(data, list(contexts))
         plan = self.plan(self.method, shape.public)
@@ -135,7 +137,7 @@ class OpenSeries:
 
     # Steps
 
-    def entered(self, people: People | None, tonight: Interactions, number: int) -> People:
+    def entered(self, people: People | None, tonight: Interactions | Parted, number: int) -> People:
         """The people after a step. Records outside of the window of the series change nothing."""
         within = held_to(tonight, self.settings.window)
         return self._entering.entered(people, within, number, self._prepare)

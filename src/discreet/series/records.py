@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -13,12 +14,13 @@ import polars as pl
 from discreet.data.fingerprints import cut_by_record
 from discreet.data.ids import IdMap, stable_text
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.data.periods import Window
 from discreet.data.values import spelled_column
 from discreet.errors import PrivacyError, Remedy, UsageError
 from discreet.privacy.bounding import require_catalog
 
-__all__ = ["ITEM", "PERSON", "STEP", "TIME", "RecordShape", "held_to"]
+__all__ = ["ITEM", "PERSON", "STEP", "TIME", "RecordShape", "held_to", "public_of"]
 
 PERSON, ITEM, RATING, TIME, STEP = "person", "item", "rating", "time", "step"
 """Columns of the tables of a series; ``item`` is the code in the catalog."""
@@ -165,11 +167,22 @@ class RecordShape:
             raise UsageError(f"the scale of these ratings is {scale}; the series was opened with {self.scale}.")
 
 
-def held_to(data: Interactions, window: Window | None) -> Interactions:
+def public_of(data: Interactions | Parted) -> Interactions:
+    """Records in memory, or what is public about records in parts."""
+    return data.public if isinstance(data, Parted) else data
+
+
+@overload
+def held_to(data: Interactions, window: Window | None) -> Interactions: ...
+@overload
+def held_to(data: Interactions | Parted, window: Window | None) -> Interactions | Parted: ...
+def held_to(data: Interactions | Parted, window: Window | None) -> Interactions | Parted:
     """The records of a window, each kept or left out by its own time; the result has this window.
 
     Refuses a part in which a record of the window may be missing because of one outside of it.
     """
+    if isinstance(data, Parted):
+        return _parts_within(data, window)
     if window is None or (data.window is not None and window.covers(data.window)):
         held = data._copy()
     elif data.timestamp is None:
@@ -186,6 +199,21 @@ def held_to(data: Interactions, window: Window | None) -> Interactions:
     else:
         held = data.filter(window.contains(data.timestamp), independent="record")
     held.window = window
+    return held
+
+
+def _parts_within(data: Parted, window: Window | None) -> Parted:
+    if window is not None and (data.window is None or not window.covers(data.window)):
+        raise UsageError(
+            f"these records are in parts and were not held to {window}, which the series is about.",
+            remedy=Remedy(
+                "Scan them with the window of the series: scan(…, window=series.window).",
+                cli="Leave --window out: the window of the series is applied when the records are read.",
+            ),
+        )
+    held = copy(data)
+    held.public = data.public._copy()
+    held.public.window = window
     return held
 
 

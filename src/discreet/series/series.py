@@ -13,6 +13,7 @@ import polars as pl
 
 from discreet.common.arguments import require_choice, require_whole
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.data.periods import Window
 from discreet.errors import LedgerError, ReleaseError, Remedy, UsageError
 from discreet.models.registry import create
@@ -180,7 +181,7 @@ class Series:
 
     # What everybody calls
 
-    def estimate(self, data: Interactions) -> dict[str, Any]:
+    def estimate(self, data: Interactions | Parted) -> dict[str, Any]:
         """What to expect, from public values alone: no record is read, nothing is spent.
 
         The noise of the first and of the last step, in units of a single release at the price of the whole series, and
@@ -199,7 +200,7 @@ class Series:
             "last_step": dict(rounds.planned(last)[1].expected),
         }
 
-    def open(self, data: Interactions, *, ledger: Ledger | None = None) -> Self:
+    def open(self, data: Interactions | Parted, *, ledger: Ledger | None = None) -> Self:
         """Settle what is public about the records and charge the whole series; ``advance`` does it where needed.
 
         Parameters
@@ -213,7 +214,7 @@ class Series:
         return self
 
     def advance(
-        self, tonight: Interactions, *, ledger: Ledger | None = None, step: int | None = None
+        self, tonight: Interactions | Parted, *, ledger: Ledger | None = None, step: int | None = None
     ) -> Release | None:
         """Take the records of the next step, and release the total of all steps so far.
 
@@ -222,7 +223,7 @@ class Series:
         Parameters
         ----------
         tonight
-            New records, or a full export, as ``records`` of the series says.
+            New records, or a full export, as ``records`` of the series says; in memory, or in parts (``scan``).
         ledger
             The ledger; required for all steps where the series was charged to one.
         step
@@ -287,7 +288,9 @@ class Series:
     def _locked(self) -> Any:
         return nullcontext() if self._folder is None else self._folder.locked()
 
-    def _open(self, data: Interactions, ledger: Ledger | None) -> OpenSeries:
+    def _open(self, data: Interactions | Parted, ledger: Ledger | None) -> OpenSeries:
+        if isinstance(data, Parted):
+            data.require_sums(self.settings.method)
         if self._opened is None and self._folder is not None and self._folder.is_there():
             self._continue(self._folder)  # another process has opened it
         if self._opened is None:
@@ -350,7 +353,7 @@ class Series:
     # A step
 
     def _take(
-        self, opened: OpenSeries, tonight: Interactions, number: int, recorder: Recorder, *, missed: bool
+        self, opened: OpenSeries, tonight: Interactions | Parted, number: int, recorder: Recorder, *, missed: bool
     ) -> Release | None:
         """Let people enter, draw the noise, write the step, record it, and only then return it."""
         people = opened.entered(self._state.people, tonight, number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from discreet.data.interactions import Interactions
+from discreet.data.parted import Parted
 from discreet.data.periods import Window
 from discreet.errors import LedgerError, PrivacyError, UsageError
 from discreet.privacy.charging import charged, require_covered_as_read, within_window
@@ -82,7 +83,7 @@ class Recorder:
 
     def charged(
         self,
-        data: Interactions,
+        data: Interactions | Parted,
         population: str | None,
         window: Window | None,
         guarantee: Guarantee,
@@ -125,7 +126,7 @@ class Recorder:
         if hasattr(self.ledger, "record_step"):
             self.ledger.record_step(charge, self.series, step.number, step.release, missed=step.missed)
 
-    def require_people(self, tonight: Interactions, charge: int | None) -> None:
+    def require_people(self, tonight: Interactions | Parted, charge: int | None) -> None:
         """Refuse records of people whom the ledger knows under another account."""
         if charge is not None and hasattr(self.ledger, "require_people_of_series"):
             self.ledger.require_people_of_series(tonight, charge)
@@ -144,7 +145,7 @@ class Recorder:
             )
 
 
-def require_covered(tonight: Interactions, window: Window | None, *, charged: bool) -> None:
+def require_covered(tonight: Interactions | Parted, window: Window | None, *, charged: bool) -> None:
     """Refuse records that were cut by a rule which one person more may change for everybody, or of other days."""
     declared = tonight.window
     if window is not None and declared is not None and (declared.end <= window.start or window.end <= declared.start):

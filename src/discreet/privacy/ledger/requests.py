@@ -130,8 +130,9 @@ def _window(data: Dataset | str, window: Window | None) -> Window | None:
 
 def _has_undated_users(data: Dataset | str) -> bool:
     """Whether the data have a table of users with a secret column; that is public, whoever is in it."""
-    table = getattr(data, "user_table", None)
-    return table is not None and bool(set(table.columns) - set(getattr(data, "public_user_columns", ())))
+    known = getattr(data, "public", data)  # of records in parts
+    table = getattr(known, "user_table", None)
+    return table is not None and bool(set(table.columns) - set(getattr(known, "public_user_columns", ())))
 
 
 def as_json(parameters: Mapping[str, Any] | None) -> str:
