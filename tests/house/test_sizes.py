@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 80_600
+MOST_LINES = 82_000
 """Of the library and the command line; data larger than memory came after the redesign."""
 
 MOST_LINES_OF_SERVICE = 11_000
