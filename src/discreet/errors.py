@@ -83,6 +83,16 @@ class DiscreetError(Exception):
         self.cli_message = f"{what} {self.remedy.cli}".strip()
         super().__init__(f"{what} {remedy}".strip())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes as they are: their arguments are not those of the constructor."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[DiscreetError], args: tuple[Any, ...], state: dict[str, Any]) -> DiscreetError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
+
 
 class UsageError(DiscreetError):
     """An argument is of the wrong kind or outside its range."""

@@ -46,7 +46,7 @@ def as_frame(
     ids: Collection[str] = (),
     as_text: Collection[str] | None = (),
 ) -> pl.DataFrame:
-    """A polars frame from polars, pandas, Arrow, a mapping of arrays, a sparse matrix or an iterable of tuples.
+    """A polars frame from polars, pandas, Arrow, Spark, a mapping of arrays, a sparse matrix or an iterable of tuples.
 
     Typed columns (``typed_columns``) keep their types, which count as declared by the caller. The type of a Python
     value does not depend on the other rows.
@@ -70,7 +70,7 @@ def as_frame(
 
 
 def typed_columns(data: Any) -> frozenset[str]:
-    """The columns with a type: of polars, Arrow, numpy, and of pandas where it is not object or text."""
+    """The columns with a type: of polars, Arrow, Spark, numpy, and of pandas where it is not object or text."""
     if isinstance(data, pl.DataFrame | pl.LazyFrame):
         return frozenset(name for name, dtype in data.lazy().collect_schema().items() if dtype != pl.Object)
     module = type(data).__module__.partition(".")[0]
@@ -79,6 +79,8 @@ def typed_columns(data: Any) -> frozenset[str]:
         return frozenset(str(name) for name in frame.columns if not _is_untyped(frame[name]))
     if module == "pyarrow":
         return frozenset(getattr(data, "column_names", None) or data.schema.names)
+    if module == "pyspark":
+        return frozenset(data.columns)
     if isinstance(data, Mapping):
         arrays = (name for name, v in data.items() if isinstance(v, np.ndarray) and v.dtype.kind != "O")
         series = (name for name, v in data.items() if isinstance(v, pl.Series) and v.dtype != pl.Object)
@@ -102,8 +104,8 @@ def _as_frame(
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
         return _from_pandas(data, ids, as_text)
-    if module == "pyarrow":
-        return pl.DataFrame(pl.from_arrow(data))
+    if module in ("pyarrow", "pyspark"):
+        return pl.DataFrame(pl.from_arrow(data if module == "pyarrow" else data.toArrow()))
     if module == "scipy":
         coo = data.tocoo()
         return pl.DataFrame(dict(zip(names, map(_owned, (coo.row, coo.col, coo.data)), strict=False)))

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from operator import add, attrgetter
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -58,6 +59,15 @@ class Parted(ABC):
     @abstractmethod
     def of_users(self, users: Sequence[Any]) -> Interactions:
         """The records of these users, in memory; users who are not there have none."""
+
+    def export(
+        self, function: Callable[[Any], Iterator[pl.DataFrame]], path: str | Path, *, overwrite: bool, numbers: int = 0
+    ) -> Path | None:
+        """Write the tables that a function makes of each part, where the engine writes files itself; otherwise None.
+
+        With ``numbers`` the function is given ranges of the numbers below it instead of records.
+        """
+        return None
 
     @abstractmethod
     def require_open(self) -> None:

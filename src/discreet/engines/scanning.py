@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import polars as pl
 
@@ -22,7 +22,12 @@ from discreet.engines.sources import Source, catalog_of, opened, require_items
 from discreet.engines.spilling import Spill
 from discreet.errors import DataError, DuplicatesWarning
 
-__all__ = ["ScannedInteractions", "collect", "public_side", "scan"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from discreet.engines.spark.records import SparkRecords
+
+__all__ = ["Making", "ScannedInteractions", "collect", "public_side", "scan"]
 
 T = TypeVar("T")
 
@@ -40,7 +45,7 @@ class ScannedInteractions(Parted):
     What is in the files is what was scanned when it was made: a source that changes later changes nothing.
     """
 
-    def __init__(self, spill: Spill, how: _Making) -> None:
+    def __init__(self, spill: Spill, how: Making) -> None:
         self._spill, self._how = spill, how
         self._merged: dict[int, int] | None = {}  # of parts that were read: rows that repeated others
         super().__init__(how.made(spill.empty).emptied())
@@ -94,7 +99,7 @@ class ScannedInteractions(Parted):
         self.close()
 
 
-class _Making:
+class Making:
     """How records become ``Interactions``: what was declared about all of them.
 
     Parameters
@@ -110,7 +115,7 @@ class _Making:
     """
 
     def __init__(self, source: Source, items: Any, item: str | None, **declared: Any) -> None:
-        self._source = source
+        self.source = source
         self._options: dict[str, Any] = {
             **source.declared,
             **{name: value for name, value in declared.items() if value is not None},
@@ -121,7 +126,7 @@ class _Making:
         }
         self._catalog, self.observed = catalog_of(items, source, item)
         self._options.pop("items", None)
-        self._seen: list[pl.Series] = []
+        self.seen: list[pl.Series] = []
 
     @property
     def kept(self) -> str:
@@ -131,21 +136,26 @@ class _Making:
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """The records with ids of one type: text, if they are text in the files or in the catalog."""
-        for batch in self._source.batches():
-            if self._catalog is not None and "item" not in self._source.ids:
-                types = {batch["item_id"].dtype, self._catalog["item_id"].dtype}
-                if types == {pl.Int64(), pl.String()}:
-                    as_text = pl.col("item_id").cast(pl.String)
-                    self._catalog, batch = self._catalog.with_columns(as_text), batch.with_columns(as_text)
+        for batch in self.source.batches():
+            alike = self.alike(batch)
             if self.observed:
-                self._seen = [pl.concat([*self._seen, batch["item_id"].unique()]).unique()]
-            yield batch
+                self.seen = [pl.concat([*self.seen, alike["item_id"].unique()]).unique()]
+            yield alike
+
+    def alike(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Records whose items have ids of the catalog's type."""
+        if self._catalog is not None and "item" not in self.source.ids:
+            types = {batch["item_id"].dtype, self._catalog["item_id"].dtype}
+            if types == {pl.Int64(), pl.String()}:
+                as_text = pl.col("item_id").cast(pl.String)
+                self._catalog, batch = self._catalog.with_columns(as_text), batch.with_columns(as_text)
+        return batch
 
     def made(self, frame: pl.DataFrame) -> Interactions:
-        """The records of some people."""
+        """The records of some people, as ``batches`` gave them."""
         data = Interactions(frame, items=only_ids(self._items()), **self._options)
-        data.lineage = (*self._source.lineage, *data.lineage)
-        if not self._source.typed:
+        data.lineage = (*self.source.lineage, *data.lineage)
+        if not self.source.typed:
             data.typed_columns = frozenset()
         return data
 
@@ -153,14 +163,14 @@ class _Making:
         """The public items; with those that occurred, where it was declared that they are public."""
         if not self.observed:
             return self._catalog
-        seen = self._seen[0].to_frame("item_id")
+        seen = self.seen[0].to_frame("item_id")
         if self._catalog is None:
             return seen
         return pl.concat([self._catalog, seen.join(self._catalog, on="item_id", how="anti")], how="diagonal")
 
 
 def scan(
-    source: Files,
+    source: Files | DataFrame,
     *,
     items: Any = None,
     user: str | None = None,
@@ -178,7 +188,8 @@ def scan(
     name: str | None = None,
     parts: int | Literal["auto"] = "auto",
     folder: str | Path | None = None,
-) -> ScannedInteractions:
+    engine: SparkSession | None = None,
+) -> ScannedInteractions | SparkRecords:
     """Records that are never all in memory: read once, cut into parts by person, kept in temporary files.
 
     Proved methods whose statistics are sums over people take them as they take ``Interactions``, and release the same.
@@ -204,7 +215,10 @@ def scan(
     folder
         Where the temporary files go: a folder of mode 0700 is made in it, and removed afterwards. By default the
         system's folder for such files ($TMPDIR). It needs as much room as the records; whether there is so much is
-        checked first.
+        checked first. For a cluster the URL of a folder that all executors reach.
+    engine
+        A ``SparkSession``: its executors compute the sums (``docs/spark.md``). The source is then a ``DataFrame`` of
+        it, which says so by itself, or paths that it reads (Parquet, ORC, CSV, TSV). Without it this machine does.
 
     Warns
     -----
@@ -235,10 +249,27 @@ def scan(
     roles = {"user": user, "item": item, "rating": rating, "timestamp": timestamp, "context": tuple(context)}
     if duplicates is not None:
         require_choice(duplicates, "duplicates", POLICIES)
+    declared = {"scale": scale, "duplicates": duplicates, "window": window, "time_zone": time_zone}
+    engine = getattr(source, "sparkSession", engine)
+    if engine is not None:
+        from discreet.engines.spark.scanning import scan_on_cluster
+
+        return scan_on_cluster(
+            engine,
+            source,
+            roles,
+            items=items,
+            declared=declared,
+            missing=missing,
+            ids=ids,
+            name=name,
+            parts=None if parts == "auto" else parts,
+            folder=None if folder is None else str(folder),
+        )
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
-        found = opened(source, missing=missing, ids=ids, encoding=encoding, name=name, **roles)
+        found = opened(source, missing=missing, ids=ids, encoding=encoding, name=name, **roles)  # type: ignore[arg-type]
         require_items(items, found)
-        how = _Making(found, items, item, scale=scale, duplicates=duplicates, window=window, time_zone=time_zone)
+        how = Making(found, items, item, **declared)
         many = max(1, math.ceil(found.records / RECORDS_AT_ONCE)) if parts == "auto" else parts
         spill = Spill.of(how.batches(), key="user_id", parts=many, folder=folder, needed=found.size)
     try:
@@ -271,8 +302,8 @@ def collect(source: Files, *, items: Any = None, item: str | None = None, **opti
     return how.made(frame)
 
 
-def _how(source: Files, items: Any, item: str | None, options: dict[str, Any]) -> _Making:
+def _how(source: Files, items: Any, item: str | None, options: dict[str, Any]) -> Making:
     reading = {name: options[name] for name in READING if name in options}
     declared = {name: value for name, value in options.items() if name not in READING}
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
-        return _Making(opened(source, item=item, **reading), items, item, **declared)
+        return Making(opened(source, item=item, **reading), items, item, **declared)

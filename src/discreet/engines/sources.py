@@ -86,14 +86,14 @@ class Source:
         """The rows that are read; afterwards what is wrong with others is raised, or told where they were dropped."""
         for reader in self.readers:
             for records in reader():
-                yield self._good(records).frame.select(self.columns)
+                yield self.good(records).frame.select(self.columns)
         self.problems.require_none()
         if self.problems.dropped:
             rows = "1 row" if self.problems.dropped == 1 else f"{self.problems.dropped:,} rows"
             words = f"{rows} with missing values left out ({self.problems.dropped_words()})."
             warnings.warn(f"{self.name or 'the records'}: {words}", MissingWarning, stacklevel=4)
 
-    def _good(self, records: Records) -> Records:
+    def good(self, records: Records) -> Records:
         """The rows in which every value is there, with times in seconds."""
         if self.files and records.frame.schema.get("timestamp") == pl.String:
             records = with_seconds(records, "timestamp", None, self.problems)

@@ -20,12 +20,13 @@ import pyarrow as pa
 from discreet.common.memory import available_memory, is_in_memory
 from discreet.errors import DataError, DiscreetWarning, Remedy
 
-__all__ = ["Spill"]
+__all__ = ["Spill", "locked_folder", "remove", "remove_orphans"]
 
 PREFIX = "discreet-scan-"
 SHARE_OF_MEMORY = 0.1
 """Temporary files in memory are warned of when they take more than this of what is available."""
 
+CHECKPOINT = "checkpoint"
 LOCK = "discreet-scan.lock"
 """Held as long as the process lives; a folder whose lock is free belongs to nobody."""
 
@@ -38,7 +39,7 @@ class Spill:
 
     def __init__(self, folder: Path, lock: int, empty: pl.DataFrame, written: frozenset[int], parts: int) -> None:
         self.folder, self.empty, self.n_parts, self._written = folder, empty, parts, written
-        self._finish = weakref.finalize(self, _remove, folder, lock, os.getpid())
+        self._finish = weakref.finalize(self, remove, folder, lock, os.getpid())
 
     @classmethod
     def of(
@@ -64,18 +65,18 @@ class Spill:
         parent = Path(tempfile.gettempdir() if folder is None else folder)
         if not parent.is_dir():
             raise DataError("this folder for temporary files is not there.", file=parent, remedy="Make it first.")
-        _remove_orphans(parent)
+        remove_orphans(parent)
         _require_room(parent, needed)
-        place, lock = _locked_folder(parent)
+        place, lock = locked_folder(parent)
         try:
             empty, written = _written(batches, place, key, parts)
         except OSError as error:
-            _remove(place, lock, os.getpid())
+            remove(place, lock, os.getpid())
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise _no_room(parent, "the folder for temporary files is full") from None
             raise
         except BaseException:
-            _remove(place, lock, os.getpid())
+            remove(place, lock, os.getpid())
             raise
         return cls(place, lock, empty, written, parts)
 
@@ -103,7 +104,7 @@ class Spill:
         self._finish()
 
 
-def _locked_folder(parent: Path) -> tuple[Path, int]:
+def locked_folder(parent: Path) -> tuple[Path, int]:
     """A new folder of mode 0700 and its lock. It gets the name by which others look for orphans when it is locked."""
     making = Path(tempfile.mkdtemp(prefix=".discreet-making-", dir=parent))
     lock = os.open(making / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -179,19 +180,21 @@ def _numbers(people: pl.Series, parts: int) -> pl.Series:
     return people.cast(pl.String).hash(seed=1) % parts
 
 
-def _remove(folder: Path, lock: int, owner: int) -> None:
+def remove(folder: Path, lock: int, owner: int) -> None:
     """Delete the records, then the lock, then the folder: what is left after a crash in between is still locked."""
     if os.getpid() == owner:  # not in a fork of the process that scans
         with contextlib.suppress(OSError):
             for path in folder.glob("*.arrows"):
                 path.unlink()
+            if (folder / CHECKPOINT).is_dir():
+                shutil.rmtree(folder / CHECKPOINT)
             (folder / LOCK).unlink()
             folder.rmdir()
     with contextlib.suppress(OSError):
         os.close(lock)
 
 
-def _remove_orphans(parent: Path) -> None:
+def remove_orphans(parent: Path) -> None:
     """Delete folders of scans of this user whose process is gone."""
     for folder in parent.glob(f"{PREFIX}*"):
         try:
@@ -204,4 +207,4 @@ def _remove_orphans(parent: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             ours = False
-        _remove(folder, lock, os.getpid() if ours else -1)
+        remove(folder, lock, os.getpid() if ours else -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -198,7 +197,7 @@ class DPALS(ReleasedModel):
         first = NoisyPopularity.of(popularity.astype(np.float64) * float(POPULARITY_STEP), noise)
         chosen = FactorPlan.of(first, math.sqrt(self._budget.amount), self)
         factors = fixed_normals(chosen.head.size, chosen.factors) * np.sqrt(chosen.known / chosen.known.max())[:, None]
-        shared = lru_cache(maxsize=None)(lambda liked: head_shares(liked, chosen.head, chosen.weights, self.cap))
+        shared = _Shares(chosen, self.cap)
         for _ in range(self.rounds):
 
             def normal_equations(liked: Interactions, factors: Floats = factors) -> tuple[Any, Any, Any]:
@@ -263,6 +262,22 @@ class DPALS(ReleasedModel):
         scores = np.full((items.size, len(self.items_)), -np.inf)
         scores[np.ix_(known, self.head_)] = cosines(self.item_factors_, place[items[known]])
         return scores
+
+
+class _Shares:
+    """The shares of the people who were asked about last: all of them, every round, where they are in memory."""
+
+    def __init__(self, plan: FactorPlan, cap: int | None) -> None:
+        self._plan, self._cap = plan, cap
+        self._last: tuple[Interactions, Any] | None = None
+
+    def __call__(self, liked: Interactions) -> Any:
+        if self._last is None or self._last[0] is not liked:
+            self._last = liked, head_shares(liked, self._plan.head, self._plan.weights, self._cap)
+        return self._last[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": None}  # other processes get nobody's records
 
 
 def _without_negative(matrices: Floats) -> Floats:

@@ -54,7 +54,11 @@ def export_recommendations(
     records, asked = _records(model), None if users is None else list(dict.fromkeys(users))
     if isinstance(records, Parted) and asked is not None:
         records = records.of_users(asked)
-    lists_of = partial(_lists, model, users=asked, n=n, exclude_seen=exclude_seen)
+    lists_of = partial(_lists, _bare(model), users=asked, n=n, exclude_seen=exclude_seen)
+    if isinstance(records, Parted):
+        written = records.export(lambda part: (lists for _, lists, _ in lists_of(part)), path, overwrite=overwrite)
+        if written is not None:
+            return written
     many = records.n_parts if isinstance(records, Parted) else 1
 
     def parts() -> Iterator[pl.DataFrame]:
@@ -109,23 +113,34 @@ def export_similar_items(
     size = len(model.items_)
     step = max(1, min(AT_ONCE, CELLS_AT_ONCE // max(1, size)))
 
-    def parts() -> Iterator[pl.DataFrame]:
-        for begin in range(0, max(1, size), step):
-            codes = np.arange(begin, min(begin + step, size), dtype=np.int32)
-            found, scores, source = _most_similar(model._similar(codes), codes, popular, alike, n)
+    bare = _bare(model)
+
+    def lists_of(numbers: range) -> Iterator[pl.DataFrame]:
+        for begin in range(numbers.start, max(numbers.start + 1, numbers.stop), step):
+            codes = np.arange(begin, min(begin + step, numbers.stop), dtype=np.int32)
+            found, scores, source = _most_similar(bare._similar(codes), codes, popular, alike, n)
             row, place = np.nonzero(found >= 0)
             yield pl.DataFrame(
                 {
-                    "item_id": model.items_.take(codes[row]),
-                    "similar_id": model.items_.take(found[row, place]),
+                    "item_id": bare.items_.take(codes[row]),
+                    "similar_id": bare.items_.take(found[row, place]),
                     "score": pl.Series(scores[row, place]).fill_nan(None),
                     "rank": place + 1,
                     "source": pl.Series(SOURCES).gather(source[row, place]),
                 }
             )
-            if progress is not None:
-                progress(min(1.0, (begin + codes.size) / max(1, size)), f"{begin + codes.size:,} items")
 
+    def parts() -> Iterator[pl.DataFrame]:
+        for done, lists in enumerate(lists_of(range(size)), start=1):
+            yield lists
+            if progress is not None:
+                progress(min(1.0, done * step / max(1, size)), f"{min(done * step, size):,} items")
+
+    records = getattr(model, "records_", None)
+    if isinstance(records, Parted):
+        written = records.export(lists_of, path, overwrite=overwrite, numbers=size)
+        if written is not None:
+            return written
     return _written(parts(), path, overwrite=overwrite, secret=False)
 
 
@@ -191,6 +206,13 @@ def _features(model: Recommender, catalog: Interactions | None, names: Sequence[
     rows = np.where((place >= 0)[:, None], columns[place], 0.0)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 0, length, 1.0)
+
+
+def _bare(model: Recommender) -> Recommender:
+    """The model without anybody's records, as other processes get it."""
+    bare = copy(model)
+    bare.records_ = None
+    return bare
 
 
 def _records(model: Recommender) -> Interactions:

@@ -85,6 +85,15 @@ class BoundedSums:
         return replace(self, values=added(self.values, other.values))
 
     @property
+    def arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """What adds up; everything else is the same for all parts of the people."""
+        return (self.values,)
+
+    def with_arrays(self, arrays: tuple[NDArray[np.int64], ...]) -> BoundedSums:
+        """The same bounds for other sums."""
+        return replace(self, values=arrays[0])
+
+    @property
     def l1_sensitivity(self) -> Fraction:
         """Largest L1 change by one neighboring step: a replaced user takes one contribution out, puts one in."""
         return self.l1 * (2 if self._exchanged else 1)

@@ -106,6 +106,15 @@ class BoundedGram:
         return replace(self, matrices=tuple(added(first, second) for first, second in together))
 
     @property
+    def arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """What adds up, as in ``BoundedSums``."""
+        return self.matrices
+
+    def with_arrays(self, arrays: tuple[NDArray[np.int64], ...]) -> BoundedGram:
+        """The same bounds for other sums."""
+        return replace(self, matrices=arrays)
+
+    @property
     def l1_sensitivity(self) -> Fraction:
         """Largest change of the whole matrices by one neighboring step, as a sum of absolute entries."""
         if self.l1 is None:
@@ -169,6 +178,15 @@ class ProjectedGram:
         if not np.array_equal(self.direction, other.direction):
             raise UsageError("sums without different directions do not add up.")
         return replace(self, total=added(self.total, other.total))
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """What adds up, as in ``BoundedSums``."""
+        return (self.total,)
+
+    def with_arrays(self, arrays: tuple[NDArray[np.int64], ...]) -> ProjectedGram:
+        """The same bounds for other sums."""
+        return replace(self, total=arrays[0])
 
     def settled(self) -> BoundedGram:
         """The matrix without the direction, in whole steps, with the bound that rounding leaves."""

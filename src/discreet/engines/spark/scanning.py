@@ -1,0 +1,120 @@
+"""Rows of a cluster become records in parts: one shuffle by person, one checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from discreet.common.foreign import foreign_errors
+from discreet.data.id_forms import IdKinds, id_kinds
+from discreet.data.interactions import Interactions
+from discreet.data.problems import Missing, Problems
+from discreet.data.readers.generic import Roles
+from discreet.data.readers.records import Origins, Records
+from discreet.engines.scanning import Making
+from discreet.engines.sources import Source, require_items
+from discreet.engines.spark.checkpoints import Checkpoint
+from discreet.engines.spark.errors import spark_errors
+from discreet.engines.spark.files import read_paths
+from discreet.engines.spark.records import PERSON, SparkRecords, as_polars
+from discreet.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["scan_on_cluster"]
+
+PARTS_FOR_EACH_CORE = 2
+
+
+def scan_on_cluster(
+    session: SparkSession,
+    source: Any,
+    roles: Mapping[str, Any],
+    *,
+    items: Any,
+    declared: Mapping[str, Any],
+    missing: Missing = "error",
+    ids: IdKinds = None,
+    name: str | None = None,
+    parts: int | None = None,
+    folder: str | None = None,
+) -> SparkRecords:
+    """Records of a ``DataFrame``, or of paths that Spark reads; arguments as in ``discreet.scan``."""
+    from pyspark.sql.functions import col
+
+    require_executors(session)
+    is_frame = hasattr(source, "repartition")
+    rows, first, text = (source, "", False) if is_frame else read_paths(session, source)
+    _, matched = Roles(**roles, what="interactions").matched(rows.columns, None)
+    found = Source(
+        files=(Path(first),) if text else (),
+        columns=tuple(matched.values()),
+        readers=[],
+        problems=Problems(missing),
+        ids=id_kinds(ids or "text", ("user", "item")) if text else id_kinds(ids, ("user", "item")),
+        typed=not text,
+        blanks=not text,
+        name=first if name is None else name,
+    )
+    require_items(items, found)
+    items = as_polars(items.toArrow()) if hasattr(items, "toArrow") else items
+    how = Making(found, items, roles["item"], **declared)
+    many = parts or PARTS_FOR_EACH_CORE * session.sparkContext.defaultParallelism
+    chosen = rows.select(*(col(f"`{column}`").alias(role) for column, role in matched.items()))
+    checkpoint = Checkpoint.made(session, folder)
+    try:
+        with spark_errors():
+            shuffled = chosen.repartition(many, PERSON).sortWithinPartitions(PERSON)
+            written = checkpoint.written(shuffled)
+            if how.observed:
+                how.seen = [as_polars(written.select("item_id").distinct().toArrow())["item_id"]]
+            return SparkRecords(written, _Rows(how, {role: column for column, role in matched.items()}), checkpoint)
+    except BaseException:
+        checkpoint.close()
+        raise
+
+
+class _Rows:
+    """How rows become records, on executors as everywhere."""
+
+    def __init__(self, how: Making, names: Mapping[str, str]) -> None:
+        self._how, self._names = how, dict(names)
+
+    def __call__(self, rows: pl.DataFrame) -> Interactions:
+        source = self._how.source
+        if rows.schema.get("rating") == pl.String:
+            with foreign_errors(lambda words: DataError(f"a rating is no number: {words}.", column="rating")):
+                rows = rows.with_columns(pl.col("rating").str.strip_chars().cast(pl.Float64))
+        good = source.good(Records(rows, Origins(), self._names)).frame
+        source.problems.require_none()
+        return self._how.made(self._how.alike(good.select(source.columns)))
+
+
+def require_executors(session: SparkSession) -> None:
+    """Refuse a cluster whose executors cannot compute what the driver asks for."""
+    import discreet
+
+    def version(_: Any) -> list[str]:
+        try:
+            from discreet import __version__
+        except ImportError:
+            return [""]
+        return [__version__]
+
+    context = session.sparkContext
+    with spark_errors():
+        found = set(
+            context.parallelize(range(many := context.defaultParallelism), many).mapPartitions(version).collect()
+        )
+    if found - {discreet.__version__}:
+        raise UsageError(
+            "discreet is not installed on all executors."
+            if "" in found
+            else f"executors have discreet {', '.join(sorted(found))}, and the driver has {discreet.__version__}.",
+            remedy="Install the driver's version there, or ship an environment with --archives; PYSPARK_PYTHON names "
+            "its Python.",
+        )
