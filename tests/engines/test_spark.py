@@ -219,7 +219,7 @@ def test_text_files_and_catalogs_of_the_cluster(session: Any, tmp_path: Path) ->
 def test_refusals_name_what_is_wrong(session: Any, tmp_path: Path) -> None:
     rows = session.createDataFrame([("ann", "tea", 7.0), ("bob", "rum", 2.0)], "who string, what string, stars double")
     options: dict[str, Any] = {"items": ["tea", "rum"], "engine": session, "folder": tmp_path}
-    with pytest.raises(DataError, match="there is no column .whom.") as raised:
+    with pytest.raises(DataError, match="there is no column 'whom'") as raised:
         dc.scan(rows, user="whom", item="what", **options)
     assert "stars" in str(raised.value)
     data = dc.scan(rows, user="who", item="what", rating="stars", scale="1:5", **options)
@@ -231,7 +231,7 @@ def test_refusals_name_what_is_wrong(session: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs the data in memory"):
         dc.neighbors.KNN().fit(data)
     with (
-        mock.patch.object(type(session.sparkContext), "master", "spark://host:7077"),
+        mock.patch.object(session.sparkContext, "master", "spark://host:7077"),
         pytest.raises(UsageError, match="a folder that all of them reach"),
     ):
         dc.scan(rows, user="who", item="what", items=["tea", "rum"], engine=session)

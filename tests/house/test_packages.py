@@ -171,7 +171,7 @@ def test_each_purpose_of_randomness_has_its_users() -> None:
     assert asking_for("bounding_key") == counting | {"tagging/topics/private_topics.py", "series/entering.py"}
     # Names protect nothing; synthetic posts and rows are drawn from what was released.
     naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py", "series/series.py"}
-    naming |= {"service/keys.py", "service/store.py"}
+    naming |= {"service/keys.py", "service/store.py", "engines/spark/files.py", "engines/spark/checkpoints.py"}
     drawn = {"tagging/ptr_s.py", "tagging/ptr_t.py", "coupled/consistency.py"}
     assert asking_for("public_") == naming | drawn
 

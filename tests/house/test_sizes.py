@@ -9,8 +9,11 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 82_000
-"""Of the library and the command line; data larger than memory came after the redesign."""
+MOST_LINES = 84_000
+"""Of the library and the command line."""
+
+MOST_LINES_OF_ENGINES = 3_000
+"""Of ``engines``, which came after the redesign."""
 
 MOST_LINES_OF_SERVICE = 11_000
 """Of ``service``, which came after the redesign."""
@@ -36,9 +39,12 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_the_source_does_not_grow() -> None:
-    service = sum(lines for file, lines in LINES.items() if file.startswith("service/"))
+    service, engines = (
+        sum(lines for file, lines in LINES.items() if file.startswith(part)) for part in ("service/", "engines/")
+    )
     assert service <= MOST_LINES_OF_SERVICE
-    assert sum(LINES.values()) - service <= MOST_LINES
+    assert engines <= MOST_LINES_OF_ENGINES
+    assert sum(LINES.values()) - service - engines <= MOST_LINES
 
 
 def test_there_are_few_public_names() -> None:
