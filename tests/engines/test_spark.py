@@ -19,6 +19,7 @@ from tests.engines.test_scanning import FILMS, Replayed, methods_of_sums, settin
 
 import discreet as dc
 from discreet.engines.spark.records import whole_people
+from discreet.engines.spark.session import open_session
 from discreet.engines.spilling import PREFIX
 from discreet.errors import DataError, UsageError
 from discreet.evaluation.ranking import evaluate_ranking
@@ -35,7 +36,6 @@ FEWER: dict[str, dict[str, Any]] = {"dp-als": {"rounds": 1}}
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark import cloudpickle
-    from pyspark.sql import SparkSession
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not have the tests
     source = str(Path(dc.__file__).parents[1])
@@ -50,11 +50,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    with mock.patch.dict(os.environ, {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}):
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
-        for name, value in options.items():
-            builder = builder.config(name, value)
-        found = builder.getOrCreate()
+    with mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"}):
+        found = open_session("local-cluster[2,1,1024]", options)
         yield found
         found.stop()
 
