@@ -12,8 +12,12 @@ from pathlib import Path
 import sqlalchemy as sql
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from discreet import __version__
 from discreet.errors import DiscreetError
@@ -24,7 +28,7 @@ from discreet.service.guard import Guard
 from discreet.service.hub import Hub
 from discreet.service.pages.adding import add_pages
 from discreet.service.pages.shared import answer
-from discreet.service.problems import Problem, problem_of
+from discreet.service.problems import Problem, away, is_away, problem_of
 from discreet.service.schema import TENANTS
 from discreet.service.settings import ServiceSettings
 from discreet.service.store import Store
@@ -53,6 +57,7 @@ def create_app(settings: ServiceSettings, *, jobs: bool = True) -> FastAPI:
         if jobs and settings.workers:
             hub.supervisor.start()
         yield
+        await run_in_threadpool(hub.sessions.end)
         if jobs and settings.workers:
             hub.supervisor.stop()
 
@@ -111,7 +116,20 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(DiscreetError)
     async def _discreet(request: Request, error: DiscreetError) -> Response:
+        if is_away(error):
+            LOGGER.error("the ledger cannot be used: %s", error)  # where it is, is for the operator
         return answer(problem_of(error), request)
+
+    async def _away(request: Request, error: Exception) -> Response:
+        LOGGER.warning("the database does not answer: %s", type(error).__name__)
+        return answer(away(), request)
+
+    @app.exception_handler(ClientDisconnect)
+    async def _gone(request: Request, error: ClientDisconnect) -> Response:
+        return answer(Problem(400, "http", "The connection ended before the request did."), request)
+
+    for kind in (OperationalError, InterfaceError, PoolTimeout):
+        app.add_exception_handler(kind, _away)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,19 @@ class Datasets:
 
     def __init__(self, store: Store, *, changed: Callable[[], None] = lambda: None) -> None:
         self.store, self.changed = store, changed  # whoever remembers something about data is told of a change
+
+    @contextmanager
+    def receiving(self, caller: Caller) -> Iterator[Path]:
+        """A folder for an upload. It is removed unless the block ends well, by the next start where this one dies."""
+        caller.require("manage data")
+        name = fresh_id("up")
+        with self.store.marked(name):
+            folder = self.store.folder(caller.tenant, "data", name)
+            try:
+                yield folder
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
 
     def add(
         self,

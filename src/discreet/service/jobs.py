@@ -17,7 +17,7 @@ from discreet.service.problems import Problem, not_found
 from discreet.service.schema import JOBS
 from discreet.service.store import Store, fresh_id, now
 
-__all__ = ["DIED", "ENDED", "MOST_ATTEMPTS", "Jobs", "job_for", "queue_of"]
+__all__ = ["DIED", "ENDED", "HELD_BY_THE_SERVER", "MOST_ATTEMPTS", "Jobs", "job_for", "queue_of"]
 
 ENDED = ("done", "failed", "cancelled")
 MOST_ATTEMPTS = 3
@@ -198,6 +198,11 @@ class Jobs:
         mine = (JOBS.c.state == "queued", JOBS.c.kind.not_in(HELD_BY_THE_SERVER))
         query = sql.select(JOBS.c.id).where(*mine).order_by(JOBS.c.number).limit(limit)
         return [row.id for row in self.store.all(query)]
+
+    def unopened(self) -> list[str]:
+        """Jobs that wait for the server that took them, and that no process may begin."""
+        mine = (JOBS.c.state == "queued", JOBS.c.kind.in_(HELD_BY_THE_SERVER))
+        return [row.id for row in self.store.all(sql.select(JOBS.c.id).where(*mine).order_by(JOBS.c.number))]
 
     def find(self, job: str) -> Row[Any]:
         """A job, whoever's it is."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from http import HTTPStatus
 from typing import Any
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from discreet.errors import (
     BudgetError,
@@ -17,7 +22,7 @@ from discreet.errors import (
     UsageError,
 )
 
-__all__ = ["MEDIA_TYPE", "Problem", "not_found", "problem_of"]
+__all__ = ["MEDIA_TYPE", "Problem", "away", "is_away", "not_found", "problem_of"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -80,8 +85,10 @@ class Problem(Exception):  # noqa: N818 (the word of RFC 9457)
         }
 
 
-def problem_of(error: DiscreetError) -> Problem:
-    """The same error as an answer. The words are those of the library."""
+def problem_of(error: DiscreetError, *, for_curators: bool = False) -> Problem:
+    """The same error as an answer. The words are those of the library; about the database only for curators."""
+    if is_away(error) and not for_curators:
+        return away()
     status, code = next(((status, code) for kind, status, code in _KINDS if isinstance(error, kind)), (500, "failed"))
     where = {
         name: value if isinstance(value, str | int | float | None) else str(value)
@@ -92,6 +99,34 @@ def problem_of(error: DiscreetError) -> Problem:
         {} if not isinstance(error, RecordsError) else {"problems": [one.to_json() for one in error.problems]}
     )
     return Problem(status, code, error.what, remedy=str(error.remedy), where=where, **problems)
+
+
+AWAY = (OperationalError, InterfaceError, PoolTimeout, sqlite3.OperationalError, OSError)
+"""What a database or its disk reports that is away, held by somebody else for too long, or full."""
+
+
+PLACE = re.compile(r"(?<![\w/])/[\w.-]+/|postgres", re.IGNORECASE)
+"""A path, or the address of a database."""
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether an error says that the database or the ledger cannot be used now, also where the ledger says it in words.
+
+    Such words name places and addresses, which are the operator's.
+    """
+    if isinstance(error, LedgerError):
+        return isinstance(error.__cause__, AWAY) or PLACE.search(str(error)) is not None
+    return isinstance(error, AWAY)
+
+
+def away() -> Problem:
+    return Problem(
+        503,
+        "database",
+        "The database does not answer, or is held by another program.",
+        remedy="Try again in a moment. What was sent under an Idempotency-Key is charged once.",
+        headers={"Retry-After": "5"},
+    )
 
 
 def not_found(what: str, name: str) -> Problem:

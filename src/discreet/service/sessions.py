@@ -1,7 +1,8 @@
 """Interactive sessions: any number of questions about a table for one charge, answered one at a time.
 
 A session lives in a thread of the server, which holds its job as the process of a job does. It is charged when it
-opens. When the server ends, the session is lost: its entry stays charged, and its job says so.
+opens. A server that is stopped closes its sessions, and their answers are kept. When the server is killed, the session
+is lost: its entry stays charged, and its job says so.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ MOST_OPEN = 20
 IDLE_SECONDS = 3600.0
 """A session that nobody has asked for so long is closed, and its release kept."""
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS, END_SECONDS = 60.0, 10.0
+"""How long opening and closing one is waited for, and closing all of them when the server ends."""
 
 
 @dataclass
@@ -71,6 +73,16 @@ class Sessions:
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
+        self._threads: dict[str, threading.Thread] = {}
+
+    def end(self) -> None:
+        """Close what is open, when the server ends: the answers so far become releases."""
+        until = time.monotonic() + END_SECONDS
+        for job in tuple(self._threads):
+            if (held := _HELD.get(job)) is not None:
+                held.closing.set()
+        for thread in tuple(self._threads.values()):
+            thread.join(max(0.0, until - time.monotonic()))
 
     def open(self, caller: Caller, request: RunRequest, questions: int, idempotency: str) -> tuple[Row[Any], bool]:
         """Charge and open a session. The same key returns the same session."""
@@ -94,13 +106,20 @@ class Sessions:
         return hub.jobs.get(caller, job.id), new
 
     def _start(self, job: str) -> None:
-        from discreet.service.worker import perform
-
-        thread = threading.Thread(target=perform, args=(self.hub.store, job), name=f"session {job}", daemon=True)
+        thread = threading.Thread(target=self._hold, args=(job,), name=f"session {job}", daemon=True)
         thread.start()
         until = time.monotonic() + WAIT_SECONDS
         while job not in _HELD and thread.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
+
+    def _hold(self, job: str) -> None:
+        from discreet.service.worker import perform
+
+        self._threads[job] = threading.current_thread()
+        try:
+            perform(self.hub.store, job)
+        finally:
+            self._threads.pop(job, None)
 
     def ask(self, caller: Caller, job: str, question: dict[str, Any]) -> dict[str, Any]:
         """The answer to one question. A mistake in it costs nothing."""

@@ -169,6 +169,12 @@ class Store:
                     connection.exec_driver_sql(f"SET {setting}")
                 yield bool(connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one())
 
+    @contextmanager
+    def marked(self, name: str) -> Iterator[bool]:
+        """Mark something in the folder as being worked on, as long as this process lives; False where it is."""
+        with _locked(self._lock_folder() / name) as mine:
+            yield mine
+
     def sweep_locks(self) -> None:
         """Remove the files of locks that nobody holds: those of processes that were killed at their very end."""
         for file in [*self._lock_folder().iterdir()]:
@@ -205,10 +211,8 @@ class Store:
         schema = f"discreet_{tenant}"
         with self.write(f"schema {schema}") as connection:
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        url = sql.make_url(str(self.settings.database))
-        given = url.query.get("options", "")
-        options = f"{given if isinstance(given, str) else ' '.join(given)} -csearch_path={schema}"
-        place = url.update_query_dict({"options": options.strip()})
+        place = _in_schema(sql.make_url(str(self.settings.database)), schema)
+        _require_schema(place, schema)
         return kind(place.render_as_string(hide_password=False), clock=clock)
 
 
@@ -232,6 +236,25 @@ def _locked(file: Path) -> Iterator[bool]:
             return
         finally:
             os.close(handle)
+
+
+def _in_schema(url: sql.URL, schema: str) -> sql.URL:
+    """The same database, with tables in a schema of their own."""
+    given = url.query.get("options", "")
+    options = f"{given if isinstance(given, str) else ' '.join(given)} -csearch_path={schema}"
+    return url.update_query_dict({"options": options.strip()})
+
+
+def _require_schema(url: sql.URL, schema: str) -> None:
+    """Refuse a pooler that drops the schema from a connection: the ledgers of all tenants would be one."""
+    engine = sql.create_engine(url.set(drivername="postgresql+psycopg"), poolclass=NullPool, hide_parameters=True)
+    with engine.connect() as connection:
+        found = connection.execute(sql.select(sql.func.current_schema())).scalar_one()
+    if found != schema:
+        raise LedgerError(
+            "the database does not keep the ledgers of tenants apart: a pooler drops the options of connections.",
+            remedy="Connect to the database itself (docs/operating.md, PostgreSQL).",
+        )
 
 
 def _is_named(handle: int, file: Path) -> bool:

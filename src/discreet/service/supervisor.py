@@ -7,22 +7,27 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import IO, Any
 
 from sqlalchemy.engine import Row
 
 from discreet.privacy.ledger import Entry
-from discreet.service.jobs import MOST_ATTEMPTS, Jobs
+from discreet.service.jobs import HELD_BY_THE_SERVER, MOST_ATTEMPTS, Jobs
 from discreet.service.problems import Problem
 from discreet.service.store import Store
+from discreet.service.sweeping import sweep
 from discreet.service.tasks import finish
-from discreet.service.worker import died, is_saved, too_much_memory
+from discreet.service.worker import died, died_of_memory, is_saved, too_much_memory
 
 __all__ = ["Supervisor", "recover"]
 
 INTERVAL, MOST_PAUSE = 0.1, 5.0
 MOST_STARTS = 5
 """How many processes of a job may end before they have begun it."""
+
+OPEN_SECONDS = 60.0
+"""How long a session may wait for the server that opens it."""
 
 
 class Supervisor:
@@ -36,12 +41,13 @@ class Supervisor:
         self._ready: list[subprocess.Popen[str]] = []
         self._busy: dict[str, subprocess.Popen[str]] = {}
         self._unclaimed: dict[str, int] = {}
+        self._unopened: dict[str, float] = {}
         self._told = ""
         self._wake, self._stop = threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="discreet-jobs", daemon=True)
 
     def start(self) -> None:
-        self.store.sweep_locks()
+        sweep(self.store)
         self._thread.start()
 
     def stop(self, *, kill: bool = False) -> None:
@@ -82,6 +88,7 @@ class Supervisor:
         for row in self.jobs.running():
             if row.id not in self._busy:
                 self._recover(row.id)
+        self._end_unopened()
         free = self.store.settings.workers - len(self._busy)
         for job in [job for job in self.jobs.waiting(free + len(self._busy)) if job not in self._busy][: max(free, 0)]:
             process = self._ready.pop() if self._ready else self._spawn()
@@ -89,6 +96,18 @@ class Supervisor:
             self._busy[job] = process
         while len(self._ready) + len(self._busy) < self.store.settings.workers and not self._stop:
             self._ready.append(self._spawn())
+
+    def _end_unopened(self) -> None:
+        """End sessions that wait for a server that is gone: no process may take them, and they would wait for ever."""
+        waiting, at = self.jobs.unopened(), time.monotonic()
+        self._unopened = {job: self._unopened.get(job, at) for job in waiting}
+        for job, since in self._unopened.items():
+            if at - since < OPEN_SECONDS:
+                continue
+            with self.store.holding(job) as held:
+                row = self.jobs.find(job) if held else None
+                if row is not None and row.state == "queued":
+                    _give_up(self.jobs, row, None, not_opened(), about="server")
 
     def _spawn(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -154,6 +173,7 @@ def recover(store: Store, job: str, *, code: int | None = None) -> None:
     | what the ledger knows | what happens |
     | --- | --- |
     | nothing was charged, or charged and not begun to draw | it is tried again; the charge is used |
+    | the same, of a session, which lived in a server | it failed; the same request opens it with the same charge |
     | the release was saved | the job is done |
     | noise may have been drawn, and nothing was saved | it failed, and says which entry stays charged |
 
@@ -162,7 +182,7 @@ def recover(store: Store, job: str, *, code: int | None = None) -> None:
     code
         How the process ended, where that is known: one that gave up for want of memory is not tried again.
     """
-    jobs = Jobs(store)
+    jobs, no_memory = Jobs(store), code == -signal.SIGABRT and store.settings.memory_limit is not None
     with store.holding(job) as held:
         if not held:
             return  # its process lives, perhaps under another server
@@ -176,9 +196,11 @@ def recover(store: Store, job: str, *, code: int | None = None) -> None:
         elif entry is not None and entry.saved_at is not None:
             jobs.fail(row, {**gone(entry).to_json(), "about": "data"})
         elif entry is not None and entry.may_have_drawn and len(entries) >= row.charges:
-            jobs.fail(row, died(entry).to_json(), retry="charged")
-        elif code == -signal.SIGABRT and store.settings.memory_limit is not None:
+            jobs.fail(row, died_of_memory(entry) if no_memory else died(entry).to_json(), retry="charged")
+        elif no_memory:
             _give_up(jobs, row, entry, too_much_memory())
+        elif row.kind in HELD_BY_THE_SERVER:
+            _give_up(jobs, row, entry, not_opened(), about="server")
         elif row.attempts < MOST_ATTEMPTS:
             with store.write(f"job {row.id}") as connection:
                 jobs.requeue(connection, row.id)
@@ -187,10 +209,17 @@ def recover(store: Store, job: str, *, code: int | None = None) -> None:
             _give_up(jobs, row, entry, Problem(500, "died", text, remedy="Look at its memory, and try again."))
 
 
-def _give_up(jobs: Jobs, row: Row[Any], entry: Entry | None, problem: Problem) -> None:
+def _give_up(jobs: Jobs, row: Row[Any], entry: Entry | None, problem: Problem, *, about: str = "data") -> None:
     """End a job that has drawn nothing with its latest charge."""
     retry = "charged" if entry is not None and entry.may_have_drawn else "free"
-    jobs.fail(row, {**problem.to_json(), "about": "data"}, retry=retry)
+    jobs.fail(row, {**problem.to_json(), "about": about}, retry=retry)
+
+
+def not_opened() -> Problem:
+    """What a session says whose server ended before it was open: nobody else takes it up."""
+    return Problem(
+        500, "died", "The server ended before the session was open.", remedy="Send the same request again; it is free."
+    )
 
 
 def gone(entry: Entry) -> Problem:

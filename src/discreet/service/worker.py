@@ -72,8 +72,11 @@ def _fail(store: Store, row: Row[Any], error: Exception) -> None:
     again = "charged" if lost or len(entries) < row.charges else "no"
     retry = again if drawn else "free"
     if lost and entry is not None:
-        problem = died(entry, f"The result could not be kept ({_words(error)})")
-        jobs.fail(row, problem.to_json(), retry=retry)
+        if isinstance(error, MemoryError):
+            jobs.fail(row, died_of_memory(entry), retry=retry)
+        else:
+            problem = died(entry, f"The result could not be kept ({_words(error)})")
+            jobs.fail(row, problem.to_json(), retry=retry)
     else:
         jobs.fail(row, failure(error, entry.id if drawn and entry is not None else None), retry=retry)
 
@@ -95,6 +98,13 @@ def died(entry: Entry, what: str = "The process died after noise may have been d
     )
 
 
+def died_of_memory(entry: Entry) -> dict[str, Any]:
+    """The same where the memory of a job was not enough. How much one needs depends on the records."""
+    told = too_much_memory()
+    problem = died(entry, "The job needed more memory than a job may have, after noise may have been drawn").to_json()
+    return {**problem, "remedy": f"{told.remedy} {problem['remedy']}", "about": "data"}
+
+
 def failure(error: BaseException, entry: int | None) -> dict[str, Any]:
     """Why a job failed. What may depend on the records is marked, and shown to curators alone.
 
@@ -105,7 +115,7 @@ def failure(error: BaseException, entry: int | None) -> dict[str, Any]:
     if isinstance(error, Problem):
         described = error.to_json()
     elif isinstance(error, DiscreetError):
-        described = problem_of(error).to_json()
+        described = problem_of(error, for_curators=True).to_json()
         about = "budget" if isinstance(error, BudgetError) else "data"
     elif isinstance(error, MemoryError):
         described = too_much_memory().to_json()

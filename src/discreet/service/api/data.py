@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, TypeAdapter, ValidationError
 
 from discreet.errors import LedgerError
@@ -17,7 +17,6 @@ from discreet.service.api.shared import Body, TheCaller, TheHub, is_plain, probl
 from discreet.service.hub import Hub
 from discreet.service.jobs import job_for
 from discreet.service.problems import Problem
-from discreet.service.store import fresh_id
 
 __all__ = ["ENDINGS", "NewPopulation", "registered", "router"]
 
@@ -183,23 +182,18 @@ async def upload(
     limit = hub.store.settings.upload_limit
     if content_length is not None and content_length > limit:
         raise too_large(limit)
-    hub.populations.get(caller, population)
+    await run_in_threadpool(hub.populations.get, caller, population)
     options = _json_object(reading, "reading")
     try:
         figures = TypeAdapter(Declared).validate_json(declared)
     except ValidationError:
         text = "declared is not a JSON object of users, records and rows."
         raise Problem(422, "request", text, remedy='Write for example {"users": 10000}.') from None
-    folder = hub.store.folder(caller.tenant, "data", fresh_id("up"))
-    file = folder / f"upload{ending}"
-    try:
+    given = {"name": name, "population": population, "reading": options, "catalog": None, "declared": figures}
+    with hub.datasets.receiving(caller) as folder:
+        file = folder / f"upload{ending}"
         await _stream(request, file, limit)
-        return registered(
-            hub, caller, name=name, population=population, file=file, reading=options, catalog=None, declared=figures
-        )
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        return await run_in_threadpool(registered, hub, caller, file=file, **given)
 
 
 async def _stream(request: Request, file: Path, limit: int) -> None:
@@ -211,7 +205,7 @@ async def _stream(request: Request, file: Path, limit: int) -> None:
                 raise too_large(limit)
             out.write(chunk)
         out.flush()
-        os.fsync(out.fileno())
+        await run_in_threadpool(os.fsync, out.fileno())  # a slow disk keeps nobody else waiting
 
 
 def registered(hub: Hub, caller: Caller, **given: Any) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def cancel_job(hub: TheHub, caller: TheCaller, job: str) -> dict[str, Any]:
 async def follow_job(hub: TheHub, caller: TheCaller, job: str) -> StreamingResponse:
     """Where a job stands, told at every change until it ends (server-sent events)."""
     caller.require("read jobs")
-    hub.jobs.get(caller, job)
+    await asyncio.to_thread(hub.jobs.get, caller, job)
     return StreamingResponse(_events(hub, caller, job), media_type="text/event-stream")
 
 

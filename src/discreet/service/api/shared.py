@@ -126,6 +126,7 @@ MEANINGS = {
     422: "The request is not understood.",
     429: "Too many requests or jobs; Retry-After says when to try again.",
     501: "A part of discreet that is not installed.",
+    503: "The database does not answer; Retry-After says when to try again.",
 }
 
 
@@ -134,7 +135,7 @@ def problems(*more: int) -> dict[int | str, dict[str, Any]]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
     return {
         status: {"description": MEANINGS[status], "model": ProblemBody, "content": content}
-        for status in sorted({400, 401, 403, 408, 413, 422, 429, *more})
+        for status in sorted({400, 401, 403, 408, 413, 422, 429, 503, *more})
     }
 
 

@@ -17,7 +17,6 @@ from discreet.service.pages.overview import population_cards
 from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, go, typed
 from discreet.service.problems import Problem
 from discreet.service.releases import release_for
-from discreet.service.store import fresh_id
 
 __all__ = ["router"]
 
@@ -140,7 +139,7 @@ def allow(visitor: TheVisitor, form: TheForm, population: str) -> Response:
             raise Problem(
                 422, "request", "No analyst or no ε was given.", remedy="Choose one, and type for example 1/2."
             )
-        visitor.hub.keys.require_known(visitor.caller, given["key"])
+        visitor.hub.keys.require_known(visitor.caller, given["key"], role="analyst")
         amount = {"epsilon": given["epsilon"], "delta": given["delta"] or "0"}
         visitor.hub.populations.allow(visitor.caller, population, given["key"], amount)
     except ERRORS as error:
@@ -166,19 +165,16 @@ def disallow(visitor: TheVisitor, form: TheForm, population: str) -> Response:
 def add_data(request: Request, visitor: TheVisitor, form: TheForm, population: str) -> Response:
     """Upload a file, or register one by its path; a job reads and attaches it."""
     visitor.caller.require("manage data")
-    given = typed(form)
-    folder = None
+    given, hub, caller = typed(form), visitor.hub, visitor.caller
     try:
         common = _declared(given, population)
         if given["path"]:
-            file = visitor.hub.file_below_roots(visitor.caller, given["path"])
+            file = hub.file_below_roots(caller, given["path"])
+            job = registered(hub, caller, file=file, catalog=None, **common)["job"]
         else:
-            folder = visitor.hub.store.folder(visitor.caller.tenant, "data", fresh_id("up"))
-            file = _kept(form, folder)
-        job = registered(visitor.hub, visitor.caller, file=file, catalog=None, **common)["job"]
+            with hub.datasets.receiving(caller) as folder:
+                job = registered(hub, caller, file=_kept(form, folder), catalog=None, **common)["job"]
     except ERRORS as error:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
         return _population(visitor, population, given.failed("data", error))
     return go(f"/jobs/{job['id']}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
@@ -33,7 +34,7 @@ async def sign_in(request: Request) -> Response:
     given, then = _text(form, "key"), _own(_text(form, "then"))
     hub: Hub = request.app.state.hub
     try:
-        cookie = hub.keys.sign_in(given)
+        cookie = await run_in_threadpool(hub.keys.sign_in, given)
     except Problem:
         wrong = Problem(
             401,
@@ -64,12 +65,12 @@ async def set_up(request: Request) -> Response:
     try:
         if not name:
             raise Problem(422, "request", "No name was given.", remedy="Type the name that the log will show.")
-        key = hub.keys.redeem(_text(form, "token"), name)
+        key = await run_in_threadpool(hub.keys.redeem, _text(form, "token"), name)
     except ERRORS as error:
         again = Form({"name": name, "token": _text(form, "token")}).failed("setup", error)
         return render("setup.html", form=again, path="/setup", visitor=None, key=None, status=again.status)
     answer = render("setup.html", form=Form(), path="/setup", visitor=None, key=key)
-    _set(answer, hub, hub.keys.sign_in(key))
+    _set(answer, hub, await run_in_threadpool(hub.keys.sign_in, key))
     return answer
 
 
