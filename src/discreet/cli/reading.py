@@ -172,12 +172,13 @@ class TableReading:
     def read(self, path: Path) -> Table:
         """Read a table with these attributes; a bare file needs domains, any other may be given wider ones."""
         from discreet.data import Table, read
+        from discreet.data.domains import domains_from_json
 
         if self.domains is None:
             table = Reading(format=self.format, encoding=self.encoding).table(path)
         else:
             given = {} if self.encoding is None else {"encoding": self.encoding}
-            table = read(path, format=self.format, domains=_domains(self.domains), **given)
+            table = read(path, format=self.format, domains=domains_from_json(json_file(self.domains), file=self.domains), **given)
             assert isinstance(table, Table)
         return table if self.attributes is None else table.with_attributes(_names(self.attributes))
 
@@ -228,27 +229,3 @@ def _role(text: str) -> tuple[str, str]:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
-
-
-def _domains(path: Path) -> dict[str, Any]:
-    """Domains from a file: a list of values; low, high and perhaps bins; or a number of codes from 0."""
-    from discreet.data import IntegerDomain
-
-    given = json_file(path)
-    remedy = 'Write {"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}, "region": 12}.'
-    if not isinstance(given, dict) or not given:
-        raise DataError("the file holds no domains.", file=path, remedy=remedy)
-    domains: dict[str, Any] = {}
-    for name, domain in given.items():
-        if isinstance(domain, dict) and {"low", "high"} <= set(domain) <= {"low", "high", "bins"}:
-            bins = domain.get("bins")
-            domains[name] = IntegerDomain(
-                domain["low"], domain["high"], tuple(bins) if isinstance(bins, list) else bins
-            )
-        elif isinstance(domain, list):
-            domains[name] = domain
-        elif isinstance(domain, int) and not isinstance(domain, bool) and domain > 0:
-            domains[name] = range(domain)
-        else:
-            raise DataError("this is not a domain.", file=path, column=name, value=domain, remedy=remedy)
-    return domains

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import polars as pl
 
 from discreet.data.ids import Codes
 from discreet.data.values import number_in, truth_in
-from discreet.errors import UsageError
+from discreet.errors import DataError, UsageError
 
-__all__ = ["CategoricalDomain", "Domain", "IntegerDomain", "as_domain", "read_text"]
+__all__ = ["CategoricalDomain", "Domain", "IntegerDomain", "as_domain", "domains_from_json", "read_text"]
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,38 @@ def as_domain(given: Any) -> Domain:
         f"{given!r} is not a domain.",
         remedy="Give a list of values, a range, a CategoricalDomain or an IntegerDomain.",
     )
+
+
+def domains_from_json(given: Any, *, file: Path | None = None) -> dict[str, Domain]:
+    """Domains as JSON writes them: a list of values; low, high and perhaps bins; or a number of codes from 0.
+
+    Parameters
+    ----------
+    file
+        Where they were read, for errors.
+
+    Examples
+    --------
+    >>> domains_from_json({"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}})["age"].labels()
+    ['0–17', '18–64', '65–99']
+    """
+    remedy = 'Write {"sex": ["F", "M"], "age": {"low": 0, "high": 99, "bins": [0, 18, 65]}, "region": 12}.'
+    if not isinstance(given, dict) or not given:
+        raise DataError("these are no domains.", file=file, remedy=remedy)
+    domains: dict[str, Domain] = {}
+    for name, domain in given.items():
+        if isinstance(domain, dict) and {"low", "high"} <= set(domain) <= {"low", "high", "bins"}:
+            bins = domain.get("bins")
+            domains[name] = IntegerDomain(
+                domain["low"], domain["high"], tuple(bins) if isinstance(bins, list) else bins
+            )
+        elif isinstance(domain, list):
+            domains[name] = CategoricalDomain(tuple(domain))
+        elif isinstance(domain, int) and not isinstance(domain, bool) and domain > 0:
+            domains[name] = IntegerDomain(0, domain - 1)
+        else:
+            raise DataError("this is not a domain.", file=file, column=str(name), value=domain, remedy=remedy)
+    return domains
 
 
 def read_text(column: pl.Series, domain: Domain) -> pl.Series:

@@ -12,7 +12,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Row
 
 from discreet.data import Interactions, Table, TagAssignments, read
-from discreet.data.domains import CategoricalDomain
+from discreet.data.domains import CategoricalDomain, domains_from_json
 from discreet.data.readers import write
 from discreet.errors import DiscreetError
 from discreet.service.access import Caller
@@ -26,7 +26,8 @@ Data = Interactions | TagAssignments | Table
 
 READING = (
     "format", "user", "item", "rating", "timestamp", "context", "resource", "tag", "ids", "scale", "duplicates",
-    "missing", "encoding", "items_public", "window", "time_zone", "domains", "separator", "header", "what",
+    "missing", "encoding", "items_public", "window", "time_zone", "domains", "group", "separator",
+    "header", "what",
 )  # fmt: skip
 """How a file may be declared to be read; the options of ``discreet.read``."""
 
@@ -70,6 +71,8 @@ class Datasets:
             raise Problem(
                 422, "request", f"Data cannot be read with {unknown[0]!r}.", remedy=f"Use {', '.join(READING)}."
             )
+        if "domains" in reading:
+            domains_from_json(reading["domains"])  # what is wrong is told at once
         dataset = fresh_id("ds")
         options = dict(reading) | ({} if catalog is None else {"catalog": str(catalog)})
         with self.store.write("datasets") as connection:
@@ -177,7 +180,10 @@ class Datasets:
         return read(self.store.folder(tenant, "data", dataset) / PUBLIC, **window)
 
     def _read(self, row: Row[Any]) -> Data:
-        return read(row.file, name=row.name, **row.reading)
+        options = dict(row.reading)
+        if "domains" in options:
+            options["domains"] = domains_from_json(options["domains"])
+        return read(row.file, name=row.name, **options)
 
     def _row(self, tenant: str, dataset: str) -> Row[Any]:
         row = self._find(tenant, dataset)

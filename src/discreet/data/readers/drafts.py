@@ -257,14 +257,17 @@ class TableDraft:
     problems: Problems | None = None
     blanks: bool = True
 
-    def build(self, *, name: str, domains: Mapping[str, Any] | None = None) -> Table:
+    def build(self, *, name: str, domains: Mapping[str, Any] | None = None, group: str | None = None) -> Table:
         """The dataset.
 
         Parameters
         ----------
         domains
             Domains that replace or follow those of the format; only attributes with a domain are kept.
+        group
+            The column that says which rows belong together, if not that of the format.
         """
+        self.group = group or self.group
         settled = {**self.domains, **(domains or {})}
         if not settled:
             raise UsageError(

@@ -65,9 +65,9 @@ def read(
     **options
         For interactions: ``scale``, ``duplicates``, ``catalog`` (file, table, ids or "observed"), ``items_public``,
         ``public_user_columns``, ``window`` and ``time_zone`` (the days that count, and where they begin). For tables:
-        ``domains``. For most formats: ``encoding``, ``missing`` ("error", or "drop": rows that lack a value in a
-        column that is used are left out), and ``tables=False`` to skip the files of items and users. For CSV, TSV,
-        Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
+        ``domains``, and ``group`` (the column that says which rows belong together). For most formats: ``encoding``,
+        ``missing`` ("error", or "drop": rows that lack a value in a column that is used are left out), and
+        ``tables=False`` to skip the files of items and users. For CSV, TSV, Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
         of columns), ``what`` ("interactions", "tags", "table"). For CSV and TSV: ``ids`` ("text" unless "number"
         declares whole numbers, for all ids or for some as in ``"user=number"``), ``separator``, ``header``. Others are
         those of the format.
@@ -129,8 +129,8 @@ def _read(
             chosen = _named("csv")  # separator=, header= and names of columns tell how such a file is to be read
     else:
         chosen = _named(format)
-    if "domains" in options and "what" in chosen.options:
-        options = {"what": "table", **options}  # nothing but a table has domains
+    if {"domains", "group"} & set(options) and "what" in chosen.options:
+        options = {"what": "table", **options}  # nothing but a table has domains or groups
     _refuse_unknown(chosen, set(options))
     draft: Draft = chosen.load(place, **{key: value for key, value in options.items() if key in chosen.options})
     rest = {key: value for key, value in options.items() if key not in chosen.options}
