@@ -162,6 +162,8 @@ TABLE = (
     Row(
         "POST /v1/releases/{release}/answers", ASKERS, "ask other queries", 409, _json(queries=[{}]), names=("release",)
     ),
+    Row("POST /v1/sessions/estimate", SPENDERS, "see what a session would cost", 422, SESSION),
+    Row("GET /v1/sessions", SPENDERS, "list sessions; an analyst their own"),
     Row("POST /v1/sessions", SPENDERS, "open a session of questions, charged once", 422, SESSION),
     Row("GET /v1/sessions/{session}", SPENDERS, "see a session; an analyst their own", 404),
     Row("POST /v1/sessions/{session}/ask", SPENDERS, "ask a question in it", 404, _json(question={})),

@@ -38,6 +38,8 @@ def opened(running: Running, body: dict[str, Any] = NEW, under: str = "a", path:
 
 
 def test_a_session_is_charged_once_and_closes_into_a_release(survey: Running) -> None:
+    estimate = survey.call("POST", "/sessions/estimate", json=NEW).json()
+    assert (estimate["cost"]["epsilon"], estimate["left_after"]["epsilon"], estimate["fits"]) == ("1", "9", True)
     answer = opened(survey)
     assert answer.status_code == 202, answer.text
     session = answer.json()["id"]
@@ -49,6 +51,9 @@ def test_a_session_is_charged_once_and_closes_into_a_release(survey: Running) ->
     assert first["label"] == "age = 18–29 and gender = F"
     assert survey.call("POST", f"/sessions/{session}/ask", json=QUESTION).json() == first
     assert survey.get(f"/sessions/{session}")["questions"] == 1
+    assert [(one["id"], one["state"], one["name"]) for one in survey.get("/sessions")["entries"]] == [
+        (session, "open", "talk")
+    ]
     wrong = survey.call("POST", f"/sessions/{session}/ask", json={"question": {"shoe": 1}})
     assert (wrong.status_code, wrong.json()["code"]) == (422, "request")
     closed = survey.call("POST", f"/sessions/{session}/close").json()
@@ -90,6 +95,8 @@ def test_a_series_is_charged_once_for_all_its_steps(service: Running) -> None:
     estimate = service.call("POST", "/series/estimate", json=SERIES)
     assert estimate.status_code == 200, estimate.text
     assert estimate.json()["steps"] == 4
+    assert estimate.json()["fits"]
+    assert estimate.json()["cost"]["epsilon"] == "1"
     assert service.get("/populations/viewers")["n_entries"] == 0
     answer = opened(service, SERIES, path="/series")
     assert answer.status_code == 202, answer.text

@@ -36,6 +36,7 @@ ACTIONS: Mapping[str, frozenset[Role]] = {
         "ask for users": ["curator", "application"],
         "run reports": ["curator"],
         "read reports": ["curator", "auditor"],
+        "read series": ["curator", "auditor"],
         "read log": ["curator", "auditor"],
         "read metrics": ["curator", "auditor"],
     }.items()

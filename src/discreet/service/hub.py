@@ -83,8 +83,14 @@ class Hub:
         public = self.datasets.public(caller.tenant, dataset.id)
         guarantee = request.guarantee(public)
         expected = request.estimate(public, dataset.declared)
+        return {**self.price(caller, dataset, public, guarantee, request), "expected": expected}
+
+    def price(
+        self, caller: Caller, dataset: Row[Any], public: Any, guarantee: Guarantee | None, request: RunRequest
+    ) -> dict[str, Any]:
+        """What a guarantee would cost, what is left then, and whether it fits."""
         if guarantee is None:
-            return {"guarantee": None, "lines": None, "cost": None, "fits": True, "expected": expected}
+            return {"guarantee": None, "lines": None, "cost": None, "fits": True}
         ledger = self.populations.ledger(caller, dataset.population, delta=request.delta)
         found = ledger.estimate(
             dataset.population, guarantee, allow_refuted=request.allow_refuted, window=getattr(public, "window", None)
@@ -97,7 +103,6 @@ class Hub:
             "left": found.left.to_json(),
             "left_after": _left_after(found),
             "fits": found.fits,
-            "expected": expected,
         }
         if not caller.is_curator:
             allowance = self.populations.allowance(caller, dataset.population)

@@ -158,11 +158,15 @@ class Jobs:
             raise not_found("job", job)
         return row
 
-    def listed(self, caller: Caller, *, before: int | None = None, limit: int = 50) -> list[Row[Any]]:
-        """Jobs, the latest first."""
+    def listed(
+        self, caller: Caller, *, before: int | None = None, limit: int = 50, kind: str | None = None
+    ) -> list[Row[Any]]:
+        """Jobs, of one kind or of all, the latest first."""
         query = sql.select(JOBS).where(JOBS.c.tenant == caller.tenant).order_by(JOBS.c.number.desc()).limit(limit)
         if not caller.is_curator:
             query = query.where(JOBS.c.key == caller.key)
+        if kind is not None:
+            query = query.where(JOBS.c.kind == kind)
         return self.store.all(query if before is None else query.where(JOBS.c.number < before))
 
     # Changing

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Row
 
+from discreet.board.report import PopulationReport, SeriesRecord
 from discreet.data import Interactions
 from discreet.errors import UsageError
 from discreet.models.registry import create
@@ -20,7 +22,7 @@ from discreet.service.jobs import Jobs
 from discreet.service.problems import Problem, not_found
 from discreet.service.runs import RunRequest
 from discreet.service.schema import JOBS
-from discreet.service.store import Store
+from discreet.service.store import Store, day_of
 from discreet.service.tasks import Task, finish, ledger_of, task
 
 if TYPE_CHECKING:
@@ -55,11 +57,13 @@ class SeriesOfTenants:
         return job, new
 
     def estimate(self, caller: Caller, request: RunRequest, terms: dict[str, Any]) -> dict[str, Any]:
-        """What to expect, from public values alone."""
+        """What to expect and what it would cost, from public values alone."""
         caller.require("manage data")
         dataset = self.hub._dataset(caller, request)
         public: Any = self.hub.datasets.public(caller.tenant, dataset.id)
-        return made({**request.to_json(), "series": terms}).estimate(public)
+        described = {**request.to_json(), "series": terms}
+        guarantee = series_guarantee(described, public)
+        return {**made(described).estimate(public), **self.hub.price(caller, dataset, public, guarantee, request)}
 
     def advance(self, caller: Caller, series: str, dataset: str, step: int | None) -> Row[Any]:
         """Take the records of a step. A step that was taken is given out again."""
@@ -76,7 +80,7 @@ class SeriesOfTenants:
 
     def get(self, caller: Caller, series: str) -> Row[Any]:
         """The job that opened a series."""
-        caller.require("read reports")
+        caller.require("read series")
         row = self.hub.store.one(
             sql.select(JOBS).where(JOBS.c.id == series, JOBS.c.tenant == caller.tenant, JOBS.c.kind == "series")
         )
@@ -86,19 +90,36 @@ class SeriesOfTenants:
 
     def listed(self, caller: Caller) -> list[dict[str, Any]]:
         """The series of the tenant, the latest first."""
-        caller.require("read reports")
+        caller.require("read series")
         of_tenant = (JOBS.c.tenant == caller.tenant, JOBS.c.kind == "series", JOBS.c.state == "done")
         rows = self.hub.store.all(sql.select(JOBS).where(*of_tenant).order_by(JOBS.c.number.desc()))
-        return [self._shown(row) for row in rows]
+        return [self._shown(row, caller) for row in rows]
 
     def show(self, caller: Caller, series: str) -> dict[str, Any]:
-        """Where a series stands: steps taken and missed, noise, releases, guarantee."""
-        return self._shown(self.get(caller, series))
+        """Where a series stands: steps taken, missed and overdue, noise, releases, guarantee."""
+        return self._shown(self.get(caller, series), caller)
 
-    def _shown(self, row: Row[Any]) -> dict[str, Any]:
+    def _shown(self, row: Row[Any], caller: Caller) -> dict[str, Any]:
         facts = Series.resume(folder_of(self.hub.store, row.tenant, row.id)).show()
         del facts["ledger"]
-        return {"id": row.id, "name": row.request["name"], "population": row.population, "entry": row.entry, **facts}
+        if not caller.is_curator:  # when a step ended tells how long it took, which depends on the records
+            facts["releases"] = [{**one, "created": day_of(one["created"])} for one in facts["releases"]]
+        known = self._record(row, caller)
+        standing = {} if known is None else {"overdue": known.overdue, "standing": known.standing}
+        return {
+            "id": row.id,
+            "name": row.request["name"],
+            "population": row.population,
+            "entry": row.entry,
+            **facts,
+            **standing,
+        }
+
+    def _record(self, row: Row[Any], caller: Caller) -> SeriesRecord | None:
+        """What the ledger knows about the steps, at the pace so far."""
+        statement = self.hub.populations.statement(caller, row.population)
+        report = PopulationReport.of(statement, (), datetime.now(UTC))
+        return next((one for one in report.series if one.charge.id == row.entry), None)
 
 
 def folder_of(store: Store, tenant: str, series: str) -> Path:

@@ -36,6 +36,8 @@ __all__ = ["Sessions"]
 MOST_OPEN = 20
 """Sessions that one server holds at a time."""
 
+MOST_LISTED = 100
+
 IDLE_SECONDS = 3600.0
 """A session that nobody has asked for so long is closed, and its release kept."""
 
@@ -84,6 +86,20 @@ class Sessions:
         for thread in tuple(self._threads.values()):
             thread.join(max(0.0, until - time.monotonic()))
 
+    def estimate(self, caller: Caller, request: RunRequest, questions: int) -> dict[str, Any]:
+        """What a session would cost, and whether it fits. No record is read."""
+        caller.require("hold sessions")
+        dataset = self.hub._dataset(caller, request)
+        public = self.hub.datasets.public(caller.tenant, dataset.id)
+        return self.hub.price(caller, dataset, public, session_guarantee(request, public, questions), request)
+
+    def listed(self, caller: Caller) -> list[dict[str, Any]]:
+        """The latest sessions, of an analyst their own: where each stands."""
+        caller.require("hold sessions")
+        rows = self.hub.jobs.listed(caller, limit=MOST_LISTED, kind="session")
+        names = ("name", "population", "created")
+        return [{**self._shown(row, caller), **{one: job_for(row, caller)[one] for one in names}} for row in rows]
+
     def open(self, caller: Caller, request: RunRequest, questions: int, idempotency: str) -> tuple[Row[Any], bool]:
         """Charge and open a session. The same key returns the same session."""
         caller.require("hold sessions")
@@ -127,8 +143,19 @@ class Sessions:
 
     def show(self, caller: Caller, job: str) -> dict[str, Any]:
         """Where a session stands; what it guarantees while it is open."""
+        return self._shown(self._row(caller, job), caller)
+
+    def answers(self, caller: Caller, job: str) -> list[dict[str, Any]]:
+        """What an open session was asked and answered, in order."""
         row = self._row(caller, job)
-        held = _HELD.get(job)
+        held = _HELD.get(row.id)
+        if held is None:
+            return []
+        with held.lock:
+            return list(held.asked.values())
+
+    def _shown(self, row: Row[Any], caller: Caller) -> dict[str, Any]:
+        held = _HELD.get(row.id)
         seen = job_for(row, caller)
         shown = {name: seen[name] for name in ("id", "state", "result", "problem", "entry")}
         if row.state == "running" and held is not None:

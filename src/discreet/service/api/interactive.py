@@ -62,6 +62,18 @@ class Step(Body):
     step: Annotated[int | None, Field(ge=0, description="Its number, from 0; the next one unless given.")] = None
 
 
+@router.post("/sessions/estimate", responses=problems(404, 409))
+def estimate_session(hub: TheHub, caller: TheCaller, body: NewSession) -> dict[str, Any]:
+    """What a session would cost, and whether it fits. No record is read, nothing is spent."""
+    return hub.sessions.estimate(caller, body.request(), body.questions)
+
+
+@router.get("/sessions", responses=problems())
+def list_sessions(hub: TheHub, caller: TheCaller) -> dict[str, Any]:
+    """The latest sessions; of an analyst their own."""
+    return {"entries": hub.sessions.listed(caller)}
+
+
 @router.post("/sessions", status_code=202, responses={**AGAIN, **problems(404, 409)})
 def open_session(
     hub: TheHub, caller: TheCaller, body: NewSession, response: Response, idempotency_key: IdempotencyKey
@@ -92,7 +104,7 @@ def close_session(hub: TheHub, caller: TheCaller, session: str) -> dict[str, Any
 
 @router.post("/series/estimate", responses=problems(404, 409))
 def estimate_series(hub: TheHub, caller: TheCaller, body: NewSeries) -> dict[str, Any]:
-    """What to expect of a series. No record is read, nothing is spent."""
+    """What to expect of a series, and what it would cost. No record is read, nothing is spent."""
     return hub.series.estimate(caller, *body.parts())
 
 
