@@ -178,7 +178,9 @@ class TableReading:
             table = Reading(format=self.format, encoding=self.encoding).table(path)
         else:
             given = {} if self.encoding is None else {"encoding": self.encoding}
-            table = read(path, format=self.format, domains=domains_from_json(json_file(self.domains), file=self.domains), **given)
+            table = read(
+                path, format=self.format, domains=domains_from_json(json_file(self.domains), file=self.domains), **given
+            )
             assert isinstance(table, Table)
         return table if self.attributes is None else table.with_attributes(_names(self.attributes))
 

@@ -1,4 +1,4 @@
-"""A service with something to see: invented films, two populations, people of every role, a history of releases.
+"""A service with something to see: invented people, four populations, keys of every role, a history of releases.
 
 The people and films are invented, and so are the dates: the history is written as if it had taken ten weeks.
 """
@@ -17,7 +17,7 @@ from discreet.data.readers import write
 from discreet.service.access import Caller
 from discreet.service.hub import Hub
 from discreet.service.runs import RunRequest
-from discreet.service.store import clock, dated
+from discreet.service.store import clock, dated, fresh_id
 from discreet.service.worker import perform
 
 __all__ = ["fill"]
@@ -27,6 +27,19 @@ USERS, ITEMS = 2000, 300
 READERS, BOOKS = 600, 80
 DAYS = 70
 """So long ago the history begins."""
+
+HOUSEHOLDS = 500
+WEEKS = (3, 4, 5, 6, 7, 8, 9)
+"""How many weeks ago the steps of the series were due."""
+
+MISSED = 6
+QUESTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"gender": "F", "age": [18, 29]},
+    {"commute": "car"},
+    {"housing": "rents"},
+    {"income": {"in": ["low", "middle"]}},
+)
 
 RUNS: tuple[tuple[int, str, dict[str, Any]], ...] = (
     (66, "carla", {"method": "weighted", "settings": {"epsilon": "1/4", "cap": 30}, "name": "film counts"}),
@@ -75,14 +88,24 @@ def fill(hub: Hub, say: Callable[[str], None] = lambda text: None) -> str | None
     with dated(today - timedelta(days=8)):
         _run(hub, carla, {"dataset": films, "method": "ease", "settings": {}, "name": "without privacy"})
         _audit(hub, carla, films, say)
+        _frontier(hub, carla, films, say)
     say("readers, with a budget for each month")
     _add_readers(hub, carla, today)
+    say("listeners, with a series of weekly counts")
+    _add_listeners(hub, carla, today)
+    say("residents, with a survey and a session of questions")
+    _add_residents(hub, carla, today)
     return key
+
+
+def _place(hub: Hub, carla: Caller, ending: str) -> Path:
+    """Where an upload lies: in a folder of its own, which is deleted with its dataset."""
+    return hub.store.folder(carla.tenant, "data", fresh_id("up")) / f"upload{ending}"
 
 
 def _films(hub: Hub, carla: Caller) -> str:
     films = synthetic.films(users=USERS, items=ITEMS, seed=7)
-    file = write(films, hub.store.folder(carla.tenant, "data", "films") / "films.parquet", overwrite=True)
+    file = write(films, _place(hub, carla, ".parquet"), overwrite=True)
     return _registered(hub, carla, "films", "viewers", file, {}, {"users": USERS, "records": 20})
 
 
@@ -96,12 +119,43 @@ def _add_readers(hub: Hub, carla: Caller, today: datetime) -> None:
         books = synthetic.films(users=READERS, items=BOOKS, seed=11).to_frame()
         seconds = int((today - month).total_seconds()) or 1
         when = int(month.timestamp()) + (pl.int_range(pl.len()) * 7919) % seconds
-        file = hub.store.folder(carla.tenant, "data", "loans") / "loans.csv"
+        file = _place(hub, carla, ".csv")
         books.with_columns(pl.col("item_id").str.replace("film", "book"), timestamp=when).write_csv(file)
         reading = {"scale": "1:5", "window": f"{month:%Y-%m}", "time_zone": "UTC", "items_public": True}
         loans = _registered(hub, carla, "loans", "readers", file, reading, {"users": READERS, "records": 10})
         counts = {"method": "weighted", "settings": {"epsilon": "1/2", "cap": 20}, "name": "loans of the month"}
         _run(hub, carla, {"dataset": loans, **counts})
+
+
+def _add_listeners(hub: Hub, carla: Caller, today: datetime) -> None:
+    """A population with a series of weekly counts; one week was missed, and the last two are overdue."""
+    with dated(today - timedelta(days=7 * WEEKS[-1])):
+        hub.populations.open(carla, name="listeners", epsilon=2, delta="1e-6")
+        songs = synthetic.films(users=READERS, items=BOOKS, seed=13)
+        file = write(songs, _place(hub, carla, ".parquet"), overwrite=True)
+        plays = _registered(hub, carla, "plays", "listeners", file, {}, {"users": READERS, "records": 10})
+        run = RunRequest(plays, "weighted", {"epsilon": "1", "delta": "1e-7", "cap": 20}, name="weekly plays")
+        job, _ = hub.series.open(carla, run, {"steps": 52, "records": "all"}, "demo series")
+        perform(hub.store, job.id)
+    for week in reversed(WEEKS):
+        if week != MISSED:
+            with dated(today - timedelta(days=7 * week)):
+                step = hub.series.advance(carla, job.id, plays, WEEKS[-1] - week)
+                perform(hub.store, step.id)
+
+
+def _add_residents(hub: Hub, carla: Caller, today: datetime) -> None:
+    """A survey of households, and a session in which some questions were asked."""
+    with dated(today - timedelta(days=20)):
+        hub.populations.open(carla, name="residents", epsilon=3, unit="record/replace", delta="1e-6")
+        survey = synthetic.survey(households=HOUSEHOLDS, seed=3)
+        file = write(survey, _place(hub, carla, ".parquet"), overwrite=True)
+        dataset = _registered(hub, carla, "survey", "residents", file, {}, {})
+    request = RunRequest(dataset, "pmw", {"epsilon": "1", "updates": 10}, name="questions of the council")
+    session = hub.sessions.open(carla, request, 100, "demo session")[0].id
+    for question in QUESTIONS:
+        hub.sessions.ask(carla, session, question)
+    hub.sessions.close(carla, session)
 
 
 def _registered(
@@ -115,6 +169,20 @@ def _registered(
 
 def _run(hub: Hub, caller: Caller, run: dict[str, Any]) -> None:
     perform(hub.store, hub.run(caller, RunRequest.from_json(run), f"demo {run['name']}")[0].id)
+
+
+def _frontier(hub: Hub, carla: Caller, dataset: str, say: Callable[[str], None]) -> None:
+    """How good the lists of the recommender are, over epsilon."""
+    say("accuracy over ε")
+    asked = {
+        "dataset": dataset,
+        "method": "private-recommender",
+        "settings": {"delta": "1e-7"},
+        "epsilons": [0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
+        "measure": "rankings",
+        "seed": 1,
+    }
+    perform(hub.store, hub.report(carla, "frontier", asked).id)
 
 
 def _audit(hub: Hub, carla: Caller, dataset: str, say: Callable[[str], None]) -> None:

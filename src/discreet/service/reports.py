@@ -26,9 +26,14 @@ class Reports:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def listed(self, caller: Caller, *, before: int | None = None, limit: int = 50) -> list[Row[Any]]:
+    def listed(
+        self, caller: Caller, *, before: int | None = None, limit: int = 50, dataset: str | None = None
+    ) -> list[Row[Any]]:
+        """Reports, about one dataset or all, the latest first."""
         caller.require("read reports")
         query = self._rows(caller).order_by(REPORTS.c.number.desc())
+        if dataset is not None:
+            query = query.where(REPORTS.c.dataset == dataset)
         return self.store.all((query if before is None else query.where(REPORTS.c.number < before)).limit(limit))
 
     def get(self, caller: Caller, report: str) -> Row[Any]:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from discreet.data import IdMap, Interactions, Table, TagAssignments
+from discreet.data.domains import domains_from_json
 from discreet.data.readers import read
 from discreet.errors import DataError, UsageError
 
@@ -83,6 +84,25 @@ def test_tags_and_tables(tmp_path: Path) -> None:
         read(tmp_path / "x.csv", what="table")
     with pytest.raises(UsageError, match=r"what must be .* 'films'"):
         read(tmp_path / "x.csv", what="films")
+
+
+def test_a_table_names_its_group_column(tmp_path: Path) -> None:
+    domains = domains_from_json({"sex": ["F", "M"], "age": {"low": 0, "high": 99}})
+    data = read(written(tmp_path, "home,sex,age\nh1,F,30\nh1,M,4\nh2,F,9\n"), domains=domains, group="home")
+    assert isinstance(data, Table)
+    assert data.group is not None
+    assert data.group.tolist() == [0, 0, 1]
+    assert data.attributes == ("sex", "age")
+    with pytest.raises(DataError, match="no column 'nothing'"):
+        read(written(tmp_path, "home,sex,age\nh1,F,30\n"), domains=domains, group="nothing")
+    with pytest.raises(UsageError, match="cannot be the group and an attribute"):
+        read(written(tmp_path, "home,sex,age\nh1,F,30\n"), domains=domains, group="sex")
+
+
+@pytest.mark.parametrize("given", [{}, [], {"age": "any"}, {"age": True}, {"age": 0}, {"age": {"low": 1}}])
+def test_what_is_no_domain_in_json(given: Any) -> None:
+    with pytest.raises(DataError, match=r"no domains|not a domain"):
+        domains_from_json(given)
 
 
 def test_a_column_cannot_play_two_roles(tmp_path: Path) -> None:

@@ -67,10 +67,10 @@ def read(
         ``public_user_columns``, ``window`` and ``time_zone`` (the days that count, and where they begin). For tables:
         ``domains``, and ``group`` (the column that says which rows belong together). For most formats: ``encoding``,
         ``missing`` ("error", or "drop": rows that lack a value in a column that is used are left out), and
-        ``tables=False`` to skip the files of items and users. For CSV, TSV, Parquet and Arrow: ``user``, ``item``, ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names
-        of columns), ``what`` ("interactions", "tags", "table"). For CSV and TSV: ``ids`` ("text" unless "number"
-        declares whole numbers, for all ids or for some as in ``"user=number"``), ``separator``, ``header``. Others are
-        those of the format.
+        ``tables=False`` to skip the files of items and users. For CSV, TSV, Parquet and Arrow: ``user``, ``item``,
+        ``rating``, ``timestamp``, ``context``, ``resource``, ``tag`` (names of columns), ``what`` ("interactions",
+        "tags", "table"). For CSV and TSV: ``ids`` ("text" unless "number" declares whole numbers, for all ids or for
+        some as in ``"user=number"``), ``separator``, ``header``. Others are those of the format.
 
     Returns
     -------

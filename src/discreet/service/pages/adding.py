@@ -9,7 +9,19 @@ from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from discreet.service.keys import secret
-from discreet.service.pages import admin, attack, choosing, jobs, overview, populations, releases, sign_in
+from discreet.service.pages import (
+    admin,
+    attack,
+    choosing,
+    jobs,
+    overview,
+    populations,
+    releases,
+    reports,
+    series,
+    sessions,
+    sign_in,
+)
 from discreet.service.pages.attack_story import StoryKeeper
 from discreet.service.pages.shared import STATIC, SignInNeededError, go
 
@@ -29,7 +41,8 @@ def add_pages(app: FastAPI) -> None:
     """Add every page, and what becomes of people who are not signed in."""
     app.state.local_csrf = secret()
     app.state.story = StoryKeeper(app.state.hub.store.settings.folder)
-    for part in (sign_in, overview, populations, releases, choosing, attack, jobs, admin):
+    parts = (sign_in, overview, populations, releases, choosing, sessions, series, attack, jobs, reports, admin)
+    for part in parts:
         app.include_router(part.router)
     app.mount("/static", Kept(directory=STATIC))
 

@@ -1,4 +1,4 @@
-"""Audit reports, keys and people, the log, and the reference of the API."""
+"""Keys and people, the log, and the reference of the API."""
 
 from __future__ import annotations
 
@@ -12,75 +12,12 @@ from discreet.service.log import log_lines
 from discreet.service.pages.api_reference import reference
 from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, go, typed
 from discreet.service.problems import Problem
-from discreet.service.releases import guarantee_lines
 
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
 
 PER_PAGE = 50
-
-
-# Reports
-
-
-@router.get("/reports")
-def reports_page(visitor: TheVisitor, before: int | None = None) -> Response:
-    """Audits, attacks, risk curves."""
-    rows = visitor.hub.reports.listed(visitor.caller, before=before, limit=PER_PAGE)
-    return visitor.page(
-        "reports.html",
-        reports=[_short(visitor, row) for row in rows],
-        more=rows[-1].number if len(rows) == PER_PAGE else None,
-    )
-
-
-def _short(visitor: Visitor, row: Any) -> dict[str, Any]:
-    report = row.report
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "summary": row.summary,
-        "created": row.created,
-        "who": row.who,
-        "model": report.get("model", ""),
-        "dataset": _dataset_name(visitor, row.dataset),
-        "refuted": report.get("refuted"),
-    }
-
-
-def _dataset_name(visitor: Visitor, dataset: str | None) -> str:
-    named = {one["id"]: one["name"] for one in visitor.hub.datasets.listed(visitor.caller)}
-    return named.get(dataset or "", "")
-
-
-@router.get("/reports/{report}")
-def report_page(visitor: TheVisitor, report: str) -> Response:
-    """One report."""
-    row = visitor.hub.reports.get(visitor.caller, report)
-    found = row.report
-    guarantee = found.get("guarantee")
-    return visitor.page(
-        "report.html",
-        report=_short(visitor, row),
-        found=found,
-        lines=guarantee_lines(guarantee) if isinstance(guarantee, dict) else None,
-        scores=_scores(found),
-        rows=[_flat(one) for one in found.get("rows") or []],
-        curves=found.get("curves") or [],
-    )
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table; measures that are kept together are columns of their own."""
-    values = row.get("values")
-    return row if not isinstance(values, dict) else {**{n: v for n, v in row.items() if n != "values"}, **values}
-
-
-def _scores(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The games of an audit, those that say most first."""
-    scores = [one for one in found.get("scores") or [] if isinstance(one, dict)]
-    return sorted(scores, key=lambda one: -(one.get("epsilon_lower") or one.get("lower") or 0))
 
 
 # Keys

@@ -33,6 +33,9 @@ USERS, ITEMS, SEED, KNOWN = 80, 40, 7, 8
 SYBILS = (0, 2, 5, 10)
 """How many invented accounts there are, step by step."""
 
+PERSON = "Robin"
+"""What the person is called who is attacked."""
+
 ASKS = 7
 """How often the attacker plays; beliefs are averaged where noise makes them differ."""
 
@@ -174,7 +177,7 @@ def told(*, most_fits: int = 30, games: int = GAMES) -> Story:
     models = {one.name: one.make for one in recommenders()}
     rows = attack.run(models, films, targets=games, seed=SEED).rows
     return Story(
-        person=str(films.users.decode(np.array([target.target]))[0]),
+        person=PERSON,
         film=films.titles(np.array([probe]))[0],
         truth=float(target.truth[target.probe]),
         known=tuple((films.titles(own[[p]])[0], float(films.rating[begin + p])) for p in known),

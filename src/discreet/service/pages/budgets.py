@@ -58,7 +58,7 @@ def budget_of(statement: Statement) -> Budget:
     if statement.lifetime is not None and statement.account.lifetime is not None:
         parts.append(_part("in total", statement.lifetime, report, report.lifetime_forecast))
     missed = [
-        f"Series of entry {one.charge.id} ({one.charge.mechanism}): {one.standing}."
+        f"{one.charge.mechanism.capitalize()} (entry {one.charge.id}): {one.standing}."
         for one in report.series
         if one.missed or one.overdue
     ]
@@ -66,7 +66,9 @@ def budget_of(statement: Statement) -> Budget:
         f"Entry {entry.id} ({entry.mechanism}, {entry.loss}): {entry.outcome}. It stays charged."
         for entry in report.unsaved
     ]
-    return Budget(tuple(parts), (*report.alarms, *report.cautions), tuple(missed))
+    # The report counts missed steps, too; here each series is named.
+    cautions = [one for one in report.cautions if " of a series " not in one]
+    return Budget(tuple(parts), (*report.alarms, *cautions), tuple(missed))
 
 
 def _part(name: str, balance: Balance, report: PopulationReport, forecast: Forecast | None) -> Part:
@@ -82,6 +84,8 @@ def _part(name: str, balance: Balance, report: PopulationReport, forecast: Forec
     points = [(start, whole), *((at, whole - total) for at, total in spent)]
     points.append((max(report.now, points[-1][0]), points[-1][1]))
     words = "" if forecast is None else str(forecast)
+    if report.series and forecast is not None and not forecast.releases:
+        words = "No forecast: nothing but a series was charged lately, which is paid for."
     label = f"{account.name}, {name}: {balance.left} left of {limit}. {words}"
     return Part(name, limit, balance.left, charts.burn_down(points, whole, label, ends=_end(forecast, whole)), words)
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-__all__ = ["Bar", "bars", "beliefs", "burn_down", "curve", "meter"]
+__all__ = ["Bar", "bars", "beliefs", "burn_down", "curve", "meter", "value_at"]
 
 Point = tuple[datetime, float]
 
@@ -57,7 +57,7 @@ def burn_down(points: Sequence[Point], limit: float, label: str, *, ends: Point 
     ends
         When nothing will be left at this pace.
     """
-    width, height, left, right, top, bottom = 560, 190, 40, 12, 12, 26
+    width, height, left, right, top, bottom = 560, 200, 56, 14, 14, 34
     first, last = points[0][0], points[-1][0]
     until = max(last, ends[0]) if ends else last
     span = max((until - first).total_seconds(), 1.0)
@@ -80,11 +80,11 @@ def burn_down(points: Sequence[Point], limit: float, label: str, *, ends: Point 
     if ends:
         parts.append(_line(x(last), y(points[-1][1]), x(ends[0]), y(ends[1]), "dashed"))
     parts.append(f'<circle class="dot" cx="{x(last):.1f}" cy="{y(points[-1][1]):.1f}" r="4"/>')
-    parts.append(_text(left, height - 6, _when(first, span)))
+    parts.append(_text(left, height - 8, _when(first, span)))
     room = x(last) > left + 120 and x(last) < width - right - 120
     if ends and room:
-        parts.append(_text(x(last), height - 6, "now", anchor="middle"))
-    parts.append(_text(width - right, height - 6, _when(until, span) if ends else "now", anchor="end"))
+        parts.append(_text(x(last), height - 8, "now", anchor="middle"))
+    parts.append(_text(width - right, height - 8, _when(until, span) if ends else "now", anchor="end"))
     return _svg(width, height, label, parts, "burn")
 
 
@@ -103,22 +103,29 @@ class Bar:
 
 
 def bars(given: Sequence[Bar], label: str, *, most: float | None = None) -> Markup:
-    """Horizontal bars, each with its error bar."""
-    row, names, width, right = 26, 190, 640, 64
-    height = row * len(given) + 6
-    top = most if most is not None else max((one.value + one.error for one in given), default=1.0)
+    """Horizontal bars, each with its error bar: with names beside them, or above them where there is little room."""
+    high = most if most is not None else max((one.value + one.error for one in given), default=1.0)
     low = min((0.0, *(one.value - one.error for one in given)))
-    span = max(top - low, 1e-12)
+    return _bars(given, label, low, high, beside=True) + _bars(given, label, low, high, beside=False)
+
+
+def _bars(given: Sequence[Bar], label: str, low: float, high: float, *, beside: bool) -> Markup:
+    row, names, width, right = (26, 200, 640, 64) if beside else (44, 0, 340, 52)
+    height, span = row * len(given) + 6, max(high - low, 1e-12)
 
     def x(value: float) -> float:
         return names + (width - names - right) * (value - low) / span
 
     parts = []
     for place, one in enumerate(given):
-        middle = place * row + row / 2 + 3
-        shown = one.name if len(one.name) <= 28 else one.name[:27] + "…"
+        middle = place * row + (row / 2 if beside else row - 14) + 3
+        longest = 28 if beside else 42
+        shown = one.name if len(one.name) <= longest else one.name[: longest - 1] + "…"
         begin, end = sorted((x(0), x(one.value)))
-        parts.append(_text(names - 10, middle + 4, shown, "name", "end"))
+        if beside:
+            parts.append(_text(names - 10, middle + 4, shown, "name", "end"))
+        else:
+            parts.append(_text(0, middle - 13, shown, "name"))
         kind = "bar marked" if one.marked else "bar"
         parts.append(
             f'<rect class="{kind}" x="{begin:.1f}" y="{middle - 8:.1f}" width="{max(end - begin, 1):.1f}" '
@@ -129,8 +136,11 @@ def bars(given: Sequence[Bar], label: str, *, most: float | None = None) -> Mark
             parts.append(_line(a, middle, b, middle, "whisker"))
             parts += [_line(edge, middle - 4, edge, middle + 4, "whisker") for edge in (a, b)]
         parts.append(_text(width - right + 8, middle + 4, _number(one.value), "value"))
-    parts.append(_line(x(0), 2, x(0), height - 2, "axis"))
-    return _svg(width, height, label, parts, "bars")
+        if not beside:
+            parts.append(_line(x(0), middle - 10, x(0), middle + 10, "axis"))
+    if beside:
+        parts.append(_line(x(0), 2, x(0), height - 2, "axis"))
+    return _svg(width, height, label, parts, "bars roomy" if beside else "bars narrow")
 
 
 def _number(value: float) -> str:
@@ -143,10 +153,19 @@ def curve(
     *,
     at: float | None = None,
     band: Sequence[tuple[float, float, float]] = (),
+    other: Sequence[tuple[float, float]] = (),
     x_name: str = "ε",
 ) -> Markup:
-    """A line from 0 to 1 over epsilon (logarithmic), with a mark at the epsilon that is chosen."""
-    width, height, left, right, top, bottom = 420, 190, 46, 14, 12, 34
+    """A line from 0 to 1 over epsilon (logarithmic), with a mark at the epsilon that is chosen.
+
+    Parameters
+    ----------
+    band
+        Epsilons with the ends of the interval that the value is sure to lie in.
+    other
+        Another line, dashed.
+    """
+    width, height, left, right, top, bottom = 420, 200, 58, 14, 12, 40
     low, high = math.log(points[0][0]), math.log(points[-1][0])
 
     def x(value: float) -> float:
@@ -161,20 +180,23 @@ def curve(
         parts.append(_line(left, y(share), width - right, y(share), "axis" if share == 0 else "grid"))
         parts.append(_text(left - 8, y(share) + 4, f"{100 * share:.0f} %", anchor="end"))
     ticks = [value for value in (0.1, 0.3, 1, 3, 10) if points[0][0] <= value <= points[-1][0]]
-    parts += [_text(x(value), height - 16, f"{value:g}", anchor="middle") for value in ticks]
-    parts.append(_text((left + width - right) / 2, height - 2, x_name, anchor="middle"))
+    parts += [_text(x(value), height - 21, f"{value:g}", anchor="middle") for value in ticks]
+    parts.append(_text((left + width - right) / 2, height - 4, x_name, anchor="middle"))
     if band:
         edge = [f"{x(e):.1f},{y(h):.1f}" for e, _, h in band] + [f"{x(e):.1f},{y(lo):.1f}" for e, lo, _ in band[::-1]]
         parts.append(f'<polygon class="area" points="{" ".join(edge)}"/>')
     path = "M" + "L".join(f"{x(e):.1f},{y(value):.1f}" for e, value in points)
     parts.append(f'<path class="line" d="{path}"/>')
+    if other:
+        dashed = "M" + "L".join(f"{x(e):.1f},{y(value):.1f}" for e, value in other)
+        parts.append(f'<path class="limit" d="{dashed}"/>')
     if at is not None:
         parts.append(_line(x(at), top, x(at), y(0), "mark"))
-        parts.append(f'<circle class="dot" cx="{x(at):.1f}" cy="{y(_between(points, at)):.1f}" r="5"/>')
+        parts.append(f'<circle class="dot" cx="{x(at):.1f}" cy="{y(value_at(points, at)):.1f}" r="5"/>')
     return _svg(width, height, label, parts, "curve")
 
 
-def _between(points: Sequence[tuple[float, float]], at: float) -> float:
+def value_at(points: Sequence[tuple[float, float]], at: float) -> float:
     """The value of the line at an epsilon."""
     for (a, low), (b, high) in pairwise(points):
         if a <= at <= b:

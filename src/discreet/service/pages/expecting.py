@@ -13,6 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.service.access import Caller
 from discreet.service.hub import Hub
 from discreet.service.pages import charts
+from discreet.service.pages.findings import accuracy_curve, accuracy_points, risk_curves
 from discreet.service.pages.shared import Visitor
 from discreet.service.problems import Problem
 from discreet.service.runs import RunRequest
@@ -91,43 +92,19 @@ def example_of(request: RunRequest, expected: Mapping[str, Any], declared: Mappi
 
 
 def measured_on(visitor: Visitor, dataset: Row[Any], method: str, at: float) -> dict[str, Any] | None:
-    """Risk and utility that were measured on the records of the dataset; for curators alone."""
+    """Risk and accuracy that were measured on the records of the dataset, with the reports that have them.
+
+    For curators alone: the reports are measured without noise.
+    """
     if not visitor.caller.is_curator:
         return None
-    reports = visitor.hub.reports.listed(visitor.caller, limit=200)
-    for row in reports:
-        curves = row.report.get("curves")
-        if row.kind == "risk" and row.dataset == dataset.id and row.report.get("model") == method and curves:
-            return _from_risk(row, curves[0], at)
-    for row in reports:
-        if row.kind == "frontier" and row.dataset == dataset.id and (found := _from_frontier(row, method, at)):
-            return found
-    return None
-
-
-def _from_risk(row: Row[Any], curve: Mapping[str, Any], at: float) -> dict[str, Any]:
-    points = [point for point in curve["points"] if point["epsilon"] > 0]
-    utility = [(point["epsilon"], point["utility"]) for point in points]
-    risk = [(point["epsilon"], point["risk"]) for point in points]
-    band = [(point["epsilon"], point["risk_low"], point["risk_high"]) for point in points]
-    return {
-        "report": row,
-        "attacker": curve["attacker"],
-        "utility": charts.curve(utility, "Utility left over ε, as measured on the records", at=at),
-        "risk": charts.curve(risk, "How often the attacker was right over ε, as measured", at=at, band=band),
-    }
-
-
-def _from_frontier(row: Row[Any], method: str, at: float) -> dict[str, Any] | None:
-    """The accuracy that was measured at each epsilon, as a share of the accuracy without privacy."""
-    rows, measure = row.report.get("rows", []), row.report.get("measure")
-    plain = next((one["values"] for one in rows if one["epsilon"] is None), {})
-    name = next((one for one in plain if plain[one]), None)
-    if measure != "rankings" or name is None:
-        return None
-    mine = [one for one in rows if one["epsilon"] is not None and one["model"] == method]
-    points = sorted((float(one["epsilon"]), one["values"][name] / plain[name]) for one in mine)
-    if len(points) < 2:
-        return None
-    label = f"{name} over ε, as a share of {name} without privacy, as measured on the records"
-    return {"report": row, "utility": charts.curve(points, label, at=at), "risk": None, "attacker": ""}
+    found: dict[str, Any] = {}
+    for row in visitor.hub.reports.listed(visitor.caller, limit=200, dataset=dataset.id):
+        if row.kind == "risk" and "risk" not in found and row.report.get("model") == method:
+            curves = row.report.get("curves")
+            if drawn := risk_curves(curves[0], at) if curves else []:
+                found["risk"] = {"report": row, "risk": drawn[0], "utility": drawn[1]}
+        if row.kind == "frontier" and "accuracy" not in found and (figure := accuracy_curve(row.report, at, method)):
+            share = charts.value_at(accuracy_points(row.report, method), at)
+            found["accuracy"] = {"report": row, "figure": figure, "share": share}
+    return found

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from discreet.service.jobs import ENDED, job_for
-from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, environment, go
+from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, fragment, go
 
 __all__ = ["router", "shown_jobs"]
 
@@ -26,6 +26,9 @@ KINDS = {
     "run": "Release",
     "rehearse": "Rehearsal",
     "register": "Reading data",
+    "session": "Questions",
+    "series": "Opening a series",
+    "advance": "Step of a series",
     "audit": "Audit",
     "attack": "Attack",
     "risk": "Risk curve",
@@ -60,7 +63,7 @@ def follow_jobs(request: Request, visitor: TheVisitor, limit: int = 5) -> Respon
     """The latest jobs, told at every change."""
     visitor.caller.require("read jobs")
     most = min(max(limit, 1), PER_PAGE)
-    return _stream(lambda: _fragment("parts/jobs.html", visitor, jobs=shown_jobs(visitor, limit=most)), lambda: False)
+    return _stream(lambda: fragment("parts/jobs.html", visitor, jobs=shown_jobs(visitor, limit=most)), lambda: False)
 
 
 @router.get("/jobs/{job}")
@@ -79,12 +82,17 @@ def _job(visitor: Visitor, job: str, form: Form) -> Response:
 
 def _asked(row: Any, visitor: Visitor) -> dict[str, Any]:
     """What was asked for: settings are public; where files lie is the curator's."""
-    hidden = {"dataset", "name", "method", "report"} | (set() if visitor.caller.is_curator else {"options"})
+    hidden = {"dataset", "name", "method", "report", "release", "of"} | (
+        set() if visitor.caller.is_curator else {"options"}
+    )
     asked = {
-        name: value for name, value in row.request.items() if name not in hidden and value not in (None, [], {}, "")
+        name: value
+        for name, value in row.request.items()
+        if name not in hidden and value not in (None, [], {}, "", False)
     }
     settings = asked.pop("settings", {})
-    return {**settings, **asked}
+    terms = {name: value for name, value in asked.pop("series", {}).items() if value not in (None, [])}
+    return {**settings, **asked, **terms}
 
 
 @router.get("/jobs/{job}/stream")
@@ -97,7 +105,7 @@ def follow_job(visitor: TheVisitor, job: str) -> Response:
         return visitor.hub.jobs.get(visitor.caller, job).state in ENDED
 
     def told() -> str:
-        return _fragment("parts/job.html", visitor, job=shown(visitor.hub.jobs.get(visitor.caller, job), visitor))
+        return fragment("parts/job.html", visitor, job=shown(visitor.hub.jobs.get(visitor.caller, job), visitor))
 
     return _stream(told, ended)
 
@@ -110,10 +118,6 @@ def cancel_job(visitor: TheVisitor, form: TheForm, job: str) -> Response:
     except ERRORS as error:
         return _job(visitor, job, Form().failed("cancel", error))
     return go(f"/jobs/{job}")
-
-
-def _fragment(template: str, visitor: Visitor, **values: Any) -> str:
-    return environment().get_template(template).render(visitor=visitor, me=visitor.caller, csrf=visitor.csrf, **values)
 
 
 def _stream(told: Callable[[], str], ended: Callable[[], bool]) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import Any
 from urllib.parse import quote
@@ -102,10 +103,18 @@ def _population(visitor: Visitor, name: str, form: Form, *, nights: int = 365) -
         plan=_plan(card, nights),
         nights=nights,
         releases=[release_for(row, me) for row in hub.releases.listed(me, population=name, limit=6)],
+        measured=_measured(visitor, datasets),
         roots=hub.roots(me) if me.is_curator else (),
         endings=", ".join(ENDINGS),
         megabytes=hub.store.settings.upload_limit // 1024**2,
     )
+
+
+def _measured(visitor: Visitor, datasets: list[dict[str, Any]]) -> dict[str, int]:
+    """How many reports there are about each dataset; for curators."""
+    if not visitor.caller.is_curator:
+        return {}
+    return {one["id"]: len(visitor.hub.reports.listed(visitor.caller, dataset=one["id"])) for one in datasets}
 
 
 def _plan(card: dict[str, Any], nights: int) -> dict[str, Any] | None:
@@ -182,9 +191,17 @@ def add_data(request: Request, visitor: TheVisitor, form: TheForm, population: s
 def _declared(given: Form, population: str) -> dict[str, Any]:
     if not given["name"]:
         raise Problem(422, "request", "The dataset has no name.", remedy="Type one, such as purchases.")
-    reading = {one: given[one] for one in (*COLUMNS, "scale", "window", "time_zone") if given[one]}
+    reading: dict[str, Any] = {
+        one: given[one] for one in (*COLUMNS, "scale", "window", "time_zone", "group") if given[one]
+    }
     if given["kind"] in ("tags", "table"):
         reading["what"] = given["kind"]
+    if given["domains"]:
+        try:
+            reading["domains"] = json.loads(given["domains"])
+        except (ValueError, RecursionError):
+            remedy = 'Write {"gender": ["F", "M"], "age": {"low": 0, "high": 99}}.'
+            raise Problem(422, "request", "The values of the columns are not JSON.", remedy=remedy) from None
     declared = {}
     for one in FIGURES:
         if given[one]:

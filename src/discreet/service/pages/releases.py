@@ -11,8 +11,8 @@ from sqlalchemy.engine import Row
 
 from discreet.service.api.releases import download_release, verify_release
 from discreet.service.pages import charts
-from discreet.service.pages.jobs import _fragment
-from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, as_problem, go, typed
+from discreet.service.pages.findings import short
+from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, as_problem, fragment, go, typed
 from discreet.service.problems import Problem
 from discreet.service.releases import release_for
 from discreet.service.runs import RunRequest
@@ -54,7 +54,9 @@ def _release(
     row = visitor.hub.releases.get(me, release)
     content = _content(visitor, row, part) if me.may("download releases") else None
     reports = (
-        [one for one in visitor.hub.reports.listed(me, limit=200) if _about(one, row)] if me.may("read reports") else []
+        [one for one in visitor.hub.reports.listed(me, limit=200, dataset=row.dataset) if _about(one, row)]
+        if me.may("read reports") and row.dataset is not None
+        else []
     )
     return visitor.page(
         "release.html",
@@ -62,7 +64,7 @@ def _release(
         release=release_for(row, me),
         content=content,
         verified=_verified(visitor, row) if verify and me.may("download releases") else None,
-        reports=reports,
+        reports=[short(one, {}) for one in reports],
         form=form,
         answer=answer,
         reference=_reference(visitor, row),
@@ -72,8 +74,8 @@ def _release(
 
 def _about(report: Row[Any], row: Row[Any]) -> bool:
     """Whether a report is about this release, or its method on its data."""
-    same = report.dataset is not None and report.dataset == row.dataset
-    return report.release == row.id or (same and report.report.get("model") == row.method)
+    measured = [report.report.get("model"), *(one.get("model") for one in report.report.get("rows") or [])]
+    return report.release == row.id or (report.release is None and row.method in measured)
 
 
 def _content(visitor: Visitor, row: Row[Any], part: str | None) -> dict[str, Any] | None:
@@ -85,7 +87,10 @@ def _content(visitor: Visitor, row: Row[Any], part: str | None) -> dict[str, Any
     chart = _chart(rows, found["parameters"], row.name)
     if row.is_model and found["table"] == "items":
         rows = []  # the public list of items: nothing came out there
-    return {**found, "n_rows": len(rows), "rows": rows[:ROWS], "noise": noise, "chart": chart}
+    largest = bool(rows) and isinstance(rows[0].get("count"), int | float) and "rank" not in rows[0]
+    if largest:
+        rows = sorted(rows, key=lambda one: -one["count"])
+    return {**found, "n_rows": len(rows), "rows": rows[:ROWS], "noise": noise, "chart": chart, "largest": largest}
 
 
 NOISE = {
@@ -154,7 +159,7 @@ def ask(request: Request, visitor: TheVisitor, form: TheForm, release: str) -> R
     except ERRORS as error:
         failed = given.failed("ask", error)
         if "fragment" in request.headers.get("x-wants", ""):
-            html = _fragment(
+            html = fragment(
                 "parts/answer.html", visitor, answer=None, form=failed, release=release_for(row, visitor.caller)
             )
             return Response(html, failed.status, media_type="text/html")
@@ -162,7 +167,7 @@ def ask(request: Request, visitor: TheVisitor, form: TheForm, release: str) -> R
     if "fragment" in request.headers.get("x-wants", ""):
         shown = release_for(row, visitor.caller)
         return Response(
-            _fragment("parts/answer.html", visitor, answer=answer, form=given, release=shown), media_type="text/html"
+            fragment("parts/answer.html", visitor, answer=answer, form=given, release=shown), media_type="text/html"
         )
     return _release(visitor, release, given, answer=answer)
 
@@ -214,23 +219,4 @@ def make_reference(visitor: TheVisitor, form: TheForm, release: str) -> Response
         job, _ = visitor.hub.run(visitor.caller, request, fresh_id("reference"))
     except ERRORS as error:
         return _release(visitor, release, Form().failed("reference", error))
-    return go(f"/jobs/{job.id}")
-
-
-@router.post("/releases/{release}/audit")
-def audit(visitor: TheVisitor, form: TheForm, release: str) -> Response:
-    """Attack the method of a release on its records."""
-    visitor.caller.require("run reports")
-    given, row = typed(form), visitor.hub.releases.get(visitor.caller, release)
-    try:
-        seconds = int(given.get("seconds", "60")) if given.get("seconds", "60").isdigit() else 0
-        if not 1 <= seconds <= 3600:
-            raise Problem(422, "request", "The time must be between 1 and 3600 seconds.", remedy="Type 60.")
-        job_row = visitor.hub.jobs.get(visitor.caller, row.job)
-        asked = {"dataset": row.dataset, "method": row.method, "settings": job_row.request.get("settings", {})}
-        asked["options"] = {"seconds": seconds}
-        job, _ = visitor.hub.jobs.submit(visitor.caller, "audit", asked, population=row.population)
-    except ERRORS as error:
-        return _release(visitor, release, given.failed("audit", error))
-    visitor.hub.supervisor.wake()
     return go(f"/jobs/{job.id}")

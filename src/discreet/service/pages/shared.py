@@ -25,8 +25,8 @@ from discreet.service.problems import Problem, problem_of
 from discreet.service.settings import ServiceSettings
 
 __all__ = [
-    "ERRORS", "Form", "SignInNeededError", "TheForm", "TheVisitor", "Visitor", "answer", "cookie_name", "go",
-    "render",
+    "ERRORS", "Form", "SignInNeededError", "TheForm", "TheVisitor", "Visitor", "answer", "cookie_name",
+    "fragment", "go", "render",
 ]  # fmt: skip
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,6 +39,8 @@ NAVIGATION = (
     ("/populations", "Populations", "read populations"),
     ("/releases", "Releases", "read releases"),
     ("/choose", "Choose ε", "estimate"),
+    ("/sessions", "Questions", "hold sessions"),
+    ("/series", "Series", "read series"),
     ("/attack", "See an attack", "read methods"),
     ("/jobs", "Jobs", "read jobs"),
     ("/reports", "Audits", "read reports"),
@@ -192,6 +194,11 @@ def render(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(text, status, headers={"Referrer-Policy": "same-origin"})
 
 
+def fragment(template: str, visitor: Visitor, **values: Any) -> str:
+    """A part of a page, for scripts that put it in its place."""
+    return environment().get_template(template).render(visitor=visitor, me=visitor.caller, csrf=visitor.csrf, **values)
+
+
 def go(place: str) -> Response:
     """After a form: look there."""
     return RedirectResponse(place, status_code=303)
@@ -216,6 +223,8 @@ def page_for(request: Request, problem: Problem) -> Response:
     """A problem as a page, in the design of the others."""
     titles = {404: "Not found", 403: "Not allowed", 429: "Too many requests", 500: "Something went wrong"}
     values = {"problem": problem, "title": titles.get(problem.status, "This did not work")}
+    if problem.status == 404 and not problem.remedy:
+        values["remedy"] = "The address may be mistyped or old, or the page is for others."
     visitor = _quietly(lambda: _visitor(request))
     page = "problem.html"
     shown = (

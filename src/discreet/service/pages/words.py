@@ -35,6 +35,8 @@ __all__ = [
     "spent",
     "success",
     "time",
+    "tiny",
+    "yes_no",
 ]
 
 
@@ -73,9 +75,18 @@ def epsilon(given: Any) -> str:
 
 
 def loss(given: Mapping[str, Any]) -> str:
-    """What an entry of the ledger lost."""
+    """What a release cost, as ε and δ in few digits, never stated too low.
+
+    Examples
+    --------
+    >>> loss({"kind": "pure", "epsilon": "1/2"}), loss({"kind": "gaussian", "mu_squared": "1/20"})
+    ('ε = 0.5', 'ε ≈ 0.941, δ = 1e-6')
+    """
     found: Loss = loss_from_json(dict(given))
-    return str(found)
+    stated = re.search(r"ε ≈ ([\d.]+) at δ = ([\de.-]+)", str(found))  # what is accounted otherwise says this, too
+    if stated is None:
+        return str(found)
+    return f"{short_number('ε', Fraction(stated[1]))}, δ = {stated[2]}".replace("=", "≈", 1)
 
 
 def odds(given: Any) -> str:
@@ -130,3 +141,19 @@ def short(name: str) -> str:
     """An id, as much of it as tells it apart on a page."""
     head, _, rest = str(name).partition("_")
     return f"{head}_{rest[:6]}…" if len(rest) > 8 else str(name)
+
+
+def tiny(given: Any) -> str:
+    """A small probability in one digit, never stated too low: 3e-7.
+
+    Examples
+    --------
+    >>> tiny(Fraction(3, 10**7)), tiny("1/3")
+    ('3e-7', '0.4')
+    """
+    return short_number("", as_fraction(given), digits=1).lstrip(" =")
+
+
+def yes_no(value: Any) -> Any:
+    """What is true or false, in words; anything else as it is."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value

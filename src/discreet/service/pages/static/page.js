@@ -55,6 +55,18 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   });
 }
 
+// Another method has other settings
+for (const one of document.querySelectorAll("[data-refresh]")) {
+  one.addEventListener("change", () => { one.form.action = one.getAttribute("data-refresh"); one.form.submit(); });
+}
+
+// On a phone the current page is in view in the menu
+const current = document.querySelector(".side nav [aria-current]");
+if (current) {
+  const strip = current.closest("nav");
+  strip.scrollLeft = current.offsetLeft - strip.offsetLeft - (strip.clientWidth - current.offsetWidth) / 2;
+}
+
 // Choosing ε. The form has a field called "dataset", which hides the property of that name.
 const chooser = document.querySelector("form[data-estimate]");
 if (chooser) {
@@ -85,9 +97,6 @@ if (chooser) {
     }
     tell(); estimate();
   });
-  for (const one of chooser.querySelectorAll("[data-refresh]")) {
-    one.addEventListener("change", () => { chooser.action = "/choose"; chooser.submit(); });
-  }
   for (const one of chooser.querySelectorAll("details input, details select, details textarea, input[name=delta]")) {
     one.addEventListener("change", estimate);
   }
