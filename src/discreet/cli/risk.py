@@ -131,8 +131,8 @@ def _answers(report: RiskReport, level: float | None, epsilon: float | None) -> 
 
 
 def _say(report: RiskReport, said: list[str]) -> None:
-    names = headings(report)
-    answer_table(f"Risk and utility of {report.model}", names, cells(report), numbers=names)
+    names = report.headings()
+    answer_table(f"Risk and utility of {report.model}", names, report.cells(), numbers=names)
     for paragraph in said:
         answer_text(textwrap.fill(paragraph, WIDTH) + "\n")
 
@@ -169,31 +169,6 @@ PROVED_FOR = {"published-slope-one": "private-slope-one", "published-cosine": "p
 FOLDER = ReportFolder("risk report", RECORD, lambda record: FILES if "curves" in record else ())
 FILES = ("risk.html", "risk.csv", "risk.svg", "risk.png")
 RISK = FOLDER.kind
-
-
-def headings(report: RiskReport) -> list[str]:
-    """The columns of the printed table."""
-    if len(report.curves) > 1:
-        return ["ε", "utility", "±", "risk, all answers", "± ", "risk, one answer", "±  "]
-    names = ["ε", "utility", "±", "risk", "from", "to"]
-    return [*names, "any attacker at most"] if report.curve.proved else names
-
-
-def cells(report: RiskReport) -> list[list[str]]:
-    """The printed table, line by line."""
-    rows = []
-    for place, point in enumerate(report.curve.points):
-        row = [f"{point.epsilon:g}", f"{point.utility:.1%}", f"{(point.utility_high - point.utility_low) / 2:.1%}"]
-        if len(report.curves) > 1:
-            for curve in report.curves:
-                here = curve.points[place]
-                row += [f"{here.risk:.1%}", f"{(here.risk_high - here.risk_low) / 2:.1%}"]
-        else:
-            row += [f"{point.risk:.1%}", f"{point.risk_low:.1%}", f"{point.risk_high:.1%}"]
-            if report.curve.proved and point.limit is not None:
-                row.append(f"{point.limit:.1%}")
-        rows.append(row)
-    return rows
 
 
 def paragraphs(report: RiskReport, best: tuple[OperatingPoint, ...], answers: list[dict[str, Any]]) -> list[str]:
@@ -243,9 +218,9 @@ def save_risk(
         label=f"Charts of risk against utility and of both over ε for {report.model}; the table below has the numbers.",
         narrow=svg(risk_chart(report, best, narrow=True)),
     )
-    names = headings(report)
+    names = report.headings()
     page.heading("Every ε that was tried")
-    page.table([name.strip() for name in names], cells(report), numbers=[name.strip() for name in names])
+    page.table([name.strip() for name in names], report.cells(), numbers=[name.strip() for name in names])
     page.heading("What follows")
     for paragraph in said:
         page.text(paragraph)

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,19 +24,24 @@ from discreet.data.interactions import Interactions
 from discreet.errors import EvaluationError, UsageError
 from discreet.evaluation.catalog import evaluate_catalog
 from discreet.evaluation.checks import check_lengths, check_number
+from discreet.evaluation.contestants import contestants_of, described, fresh, label_of
 from discreet.evaluation.evaluation import Evaluation, Run
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.evaluation.ratings import evaluate_ratings
+from discreet.evaluation.reference import kept_run, reference_for
 from discreet.evaluation.scores import Scores
 from discreet.models.likes import liked_records
 from discreet.models.recommender import Recommender
-from discreet.models.registry import create
+from discreet.models.registry import names
 from discreet.privacy.charging import sandbox
 from discreet.privacy.numbers import Rational
+from discreet.reports.progress import Progress, shown_progress
 
 __all__ = ["RATING_PROTOCOLS", "Questions", "evaluate", "run_model", "strong_generalization"]
 
 RANKINGS = "strong-generalization"
+
+RANKS = "A model that ranks: protocol='strong-generalization'."
 
 LISTED_USERS = 1_000
 """The number of users that a model of ratings makes lists for, to measure the catalog."""
@@ -46,9 +52,10 @@ TENTH = 0.1
 
 
 def evaluate(
-    model: Recommender | Iterable[Recommender] | Mapping[str, Recommender],
+    model: Any,
     data: Interactions,
     *,
+    epsilons: Iterable[Rational] | None = None,
     protocol: str = "strong-generalization",
     k: int | Iterable[int] = (20, 100),
     splits: int = 3,
@@ -58,16 +65,22 @@ def evaluate(
     least_likes: int = 5,
     positive: Rational | None = None,
     reference: Recommender | str | None = "auto",
+    progress: Progress | bool | None = None,
 ) -> Evaluation:
     """Measure one or several models on splits of the same records, compared with a model without privacy.
 
     Parameters
     ----------
     model
-        A model, a list of models, or a mapping of names to models. Each split fits a new copy with the same settings;
-        whether they were fitted before makes no difference.
+        A model, a list of models, or a mapping of names to models. A model is an object, a class, or the name of one
+        ("private-recommender"). Each split fits a new copy with the same settings; whether they were fitted before
+        makes no difference. A model of another library (``discreet.attacks.LensKitModel``, or any object with
+        ``fit(data)`` and ``recommend(users, n)`` or ``predict(pairs)``) is fitted on the training records together
+        with those records of the test users that it may know.
     data
         The records.
+    epsilons
+        Budgets: each model that has one is evaluated with each of them.
     protocol
         ``"strong-generalization"``: rankings for users that the model was not fitted on. Ratings from ``positive`` on
         are likes; users with at least ``least_likes`` likes are included; ``test_users`` of them are held out; the
@@ -84,13 +97,18 @@ def evaluate(
     positive
         As in the models: None for three quarters of the way up the scale.
     reference
-        The model without privacy to compare with; "auto" for EASE (rankings) or Biases (ratings) if any model is
-        private; None for no comparison.
+        The model without privacy to compare with, or its name; "auto" for EASE, or ALS where there are more than 6,000
+        items (rankings), or Biases (ratings), if any model is private; None for no comparison. It is fitted once for
+        the same data and splits, and remembered while the process lives.
+    progress
+        Called with the share that is done and with what is being done. Without it, a bar with the time left is shown on
+        a terminal and in a notebook; False shows none.
 
     Returns
     -------
     Evaluation
-        Prints as one table. recall@k is hits over min(k, held out), as in Liang et al.; popularity@k is the mean
+        Prints as one table, compares models user by user (``compare``), draws itself (``plot``) and is saved as a page
+        (``save("page.html")``). recall@k is hits over min(k, held out), as in Liang et al.; popularity@k is the mean
         percentile of popularity of the recommended items, 1 for the most popular item.
 
     Privacy
@@ -116,109 +134,105 @@ def evaluate(
     check_number(splits, name="splits", what="a number of splits")
     check_number(least_likes, name="least_likes", what="a number of likes")
     if isinstance(reference, str):
-        require_choice(reference, "reference", ("auto",), error=EvaluationError)
+        require_choice(reference, "reference", ("auto", *names("recommender")), error=EvaluationError)
     rankings = protocol == RANKINGS
     if test_users is not None and not rankings:
         raise UsageError(f"test_users= is for strong generalization; {protocol} asks about all users.")
-    contestants = _contestants(model)
+    contestants = contestants_of(model, epsilons)
+    wanted = contestants_of(reference).popitem()[1] if isinstance(reference, str) and reference != "auto" else reference
     runs: dict[str, list[Run]] = {name: [] for name in contestants}
     chosen: str | None = None
-    for number in range(splits):
-        questions = (
-            strong_generalization(data, seed + number, test_users, fold_in, least_likes, positive)
-            if rankings
-            else RATING_PROTOCOLS[protocol](data, seed + number)
-        )
-        for name, pattern in contestants.items():
-            runs[name].append(run_model(name, _copy(pattern), questions, lengths))
-        if number == 0:
-            chosen, added = _reference(reference, contestants, runs, rankings=rankings)
+    added: dict[str, Recommender] = {}
+    with shown_progress("evaluating", progress) as tell:
+        steps = _Steps(tell, splits, len(contestants))
+        for number in range(splits):
+            questions = (
+                strong_generalization(data, seed + number, test_users, fold_in, least_likes, positive)
+                if rankings
+                else RATING_PROTOCOLS[protocol](data, seed + number)
+            )
+            for name, pattern in contestants.items():
+                steps.next(number, name)
+                runs[name].append(run_model(name, fresh(pattern), questions, lengths))
+            if number == 0:
+                chosen, added = _reference(wanted, contestants, runs, data, rankings=rankings)
+                runs |= {name: [] for name in added}
+                steps.models += len(added)
             for name, pattern in added.items():
-                contestants[name] = pattern
-                runs[name] = [run_model(name, _copy(pattern), questions, lengths)]
+                steps.next(number, name)
+                asked = (protocol, seed + number, test_users, fold_in, least_likes, str(positive), lengths)
+                measure = partial(run_model, name, fresh(pattern), questions, lengths)
+                runs[name].append(kept_run(pattern, data, asked, measure))
+        tell(1.0, "done")
     return Evaluation(
         protocol=protocol,
         dataset=data.name,
         runs={name: tuple(done) for name, done in runs.items()},
         reference=chosen,
+        described={name: described(pattern) for name, pattern in {**contestants, **added}.items()},
     )
+
+
+@dataclass
+class _Steps:
+    """How much of an evaluation is done."""
+
+    tell: Progress
+    splits: int
+    models: int
+    done: int = 0
+
+    def next(self, split: int, name: str) -> None:
+        self.tell(min(1.0, self.done / (self.splits * self.models)), f"split {split + 1} of {self.splits}, {name}")
+        self.done += 1
+
+
+def _reference(
+    wanted: Recommender | str | None,
+    contestants: Mapping[str, Any],
+    runs: Mapping[str, list[Run]],
+    data: Interactions,
+    *,
+    rankings: bool,
+) -> tuple[str | None, dict[str, Recommender]]:
+    """The name of the reference, and the models that must be fitted for it."""
+    if wanted is None or (wanted == "auto" and all(done[0].guarantee is None for done in runs.values())):
+        return None, {}
+    model = reference_for(data, rankings=rankings) if isinstance(wanted, str) else wanted
+    for name, pattern in contestants.items():
+        if type(pattern) is type(model) and described(pattern) == described(model):
+            return name, {}
+    return label_of(model), {label_of(model): model}
 
 
 # Models
 
 
-def _contestants(model: Any) -> dict[str, Recommender]:
-    if isinstance(model, Mapping):
-        named = {str(name): pattern for name, pattern in model.items()}
-    else:
-        patterns = [model] if isinstance(model, Recommender) else list(model)
-        named = {}
-        for pattern in patterns:
-            label = _label(pattern)
-            same = sum(name == label or name.startswith(f"{label} #") for name in named)
-            named[label if not same else f"{label} #{same + 1}"] = pattern
-    for name, pattern in named.items():
-        if not isinstance(pattern, Recommender):
-            raise UsageError(f"{name} is a {type(pattern).__name__}, not a recommender.")
-    if not named:
-        raise UsageError("there is no model to evaluate.")
-    return named
-
-
-def _label(pattern: Any) -> str:
-    epsilon = getattr(pattern, "epsilon", None)
-    name = getattr(pattern, "name", type(pattern).__name__)
-    return name if epsilon is None else f"{name} ε = {epsilon}"
-
-
-def _reference(
-    wanted: Recommender | str | None,
-    contestants: Mapping[str, Recommender],
-    runs: Mapping[str, list[Run]],
-    *,
-    rankings: bool,
-) -> tuple[str | None, dict[str, Recommender]]:
-    """The name of the reference, and the models that must be fitted for it."""
-    if wanted is None:
-        return None, {}
-    if isinstance(wanted, str):
-        if all(done[0].guarantee is None for done in runs.values()):
-            return None, {}
-        model: Recommender = create("ease" if rankings else "biases")
-    else:
-        model = wanted
-    for name, pattern in contestants.items():
-        if type(pattern) is type(model) and pattern.parameters == model.parameters:
-            return name, {}
-    return _label(model), {_label(model): model}
-
-
-def _copy(pattern: Recommender) -> Recommender:
-    """A model that is not fitted, with the same settings."""
-    return type(pattern)(**pattern.parameters)
-
-
-def run_model(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Run:
+def run_model(name: str, model: Any, questions: Questions, lengths: list[int]) -> Run:
     """Fit a model in a sandbox, and ask it the questions of one split."""
+    ours = isinstance(model, Recommender)
     with sandbox():
         begun = time.perf_counter()
-        model.fit(questions.train, allow_refuted=True)
+        if ours:
+            model.fit(questions.train, allow_refuted=True)
+        else:
+            model.fit(questions.known)
         fitted = time.perf_counter()
         scores = ask_model(name, model, questions, lengths)
-    return Run(scores, model.guarantee, fitted - begun, time.perf_counter() - fitted)
+    return Run(scores, model.guarantee if ours else None, fitted - begun, time.perf_counter() - fitted)
 
 
 # Measuring
 
 
-def ask_model(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
+def ask_model(name: str, model: Any, questions: Questions, lengths: list[int]) -> Scores:
     """Ask a fitted model the questions of one split."""
     ask = _ask_for_rankings if questions.rankings else _ask_for_ratings
     return ask(name, model, questions, lengths)
 
 
-def _ask_for_rankings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
-    lists = _lists(model, questions.told, max(lengths))
+def _ask_for_rankings(name: str, model: Any, questions: Questions, lengths: list[int]) -> Scores:
+    lists = _lists(name, model, questions.told, max(lengths))
     found = evaluate_ranking(lists, held_out=questions.held_out, k=lengths, metrics=["truncated_recall", "ndcg"])
     values = {metric.replace("truncated_", ""): value for metric, value in found.values.items()}
     per_user = found.per_user
@@ -227,27 +241,34 @@ def _ask_for_rankings(name: str, model: Recommender, questions: Questions, lengt
     return Scores({**values, **_shown(lists, questions.train, lengths[0])}, found.counts, per_user)
 
 
-def _ask_for_ratings(name: str, model: Recommender, questions: Questions, lengths: list[int]) -> Scores:
+def _ask_for_ratings(name: str, model: Any, questions: Questions, lengths: list[int]) -> Scores:
     held_out, train = questions.held_out, questions.train
+    if not callable(getattr(model, "predict", None)):
+        raise EvaluationError(f"{name} predicts no ratings.", remedy=RANKS)
+    items = model.items_ if isinstance(model, Recommender) else train.items
     known = held_out.to_frame().filter(
         pl.Series((train.users.encode(held_out.users.series, unknown="mark") >= 0)[held_out.user])
-        & pl.Series((model.items_.encode(held_out.items.series, unknown="mark") >= 0)[held_out.item])
+        & pl.Series((items.encode(held_out.items.series, unknown="mark") >= 0)[held_out.item])
     )
     predicted = model.predict(known.select("user_id", "item_id").iter_rows())
     if predicted["score"].null_count() == predicted.height:
-        raise EvaluationError(
-            f"{name} predicts no ratings.", remedy="A model that ranks: protocol='strong-generalization'."
-        )
+        raise EvaluationError(f"{name} predicts no ratings.", remedy=RANKS)
     found = evaluate_ratings(predicted, held_out=held_out, missing="skip")
     values = {metric: found[metric] for metric in ("rmse", "mae", "coverage")}
     asked = train.users.ids()[:: max(1, math.ceil(train.n_users / LISTED_USERS))]
+    if not callable(getattr(model, "recommend", None)):
+        return Scores(values, found.counts, found.per_user)
     lists = model.recommend(asked, n=lengths[0])
     return Scores({**values, **_shown(lists, train, lengths[0])}, found.counts, found.per_user)
 
 
-def _lists(model: Recommender, told: Interactions, n: int) -> pl.DataFrame:
+def _lists(name: str, model: Any, told: Interactions, n: int) -> pl.DataFrame:
     """Recommendations for users that the model was not fitted on, given some of their records."""
     people = told.users.ids()
+    if not isinstance(model, Recommender):
+        if not callable(getattr(model, "recommend", None)):
+            raise EvaluationError(f"{name} makes no lists.", remedy="A model of ratings: protocol='holdout'.")
+        return model.recommend(people, n=n)
     try:
         return model.attach(told).recommend(people, n=n)
     except UsageError:
@@ -276,7 +297,7 @@ def _shown(lists: pl.DataFrame, train: Interactions, k: int) -> dict[str, float]
 # Splits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Questions:
     """One split: records to fit the model on, records of the test users that it gets at use, and records to predict.
 
@@ -287,6 +308,16 @@ class Questions:
     told: Interactions
     held_out: Interactions
     rankings: bool = False
+
+    @cached_property
+    def known(self) -> Interactions:
+        """All records that a model may know, in one dataset: for models that cannot be told records later."""
+        if self.told is self.train:
+            return self.train
+        frame = pl.concat([self.train.to_frame(), self.told.to_frame()], how="vertical_relaxed")
+        return Interactions(
+            frame, items=self.train.items.series, scale=self.train.scale, duplicates="last", name=self.train.name
+        )
 
 
 def strong_generalization(

@@ -14,6 +14,7 @@ from discreet.errors import PrivacyError, UsageError
 from discreet.privacy.bounding import BoundedInteractions
 from discreet.privacy.losses import Approximate, Loss, Pure, add, loss_from_json
 from discreet.privacy.numbers import Rational, as_probability, plain
+from discreet.privacy.shown import Shown
 from discreet.privacy.units import Unit
 
 __all__ = ["Guarantee", "Standing"]
@@ -39,7 +40,7 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Shown):
     """One promise, complete: it can be read alone.
 
     Parameters

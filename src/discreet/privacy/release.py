@@ -27,6 +27,7 @@ from discreet.privacy import entropy
 from discreet.privacy.charging import in_sandbox, note_saved
 from discreet.privacy.folders import MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.shown import Shown
 
 __all__ = ["Release"]
 
@@ -36,7 +37,7 @@ Part = pl.DataFrame | NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Shown):
     """The data that came out of a mechanism, with their guarantee and origin.
 
     A release never holds a fingerprint of the secret records: whoever knows all of them but one could try out that one

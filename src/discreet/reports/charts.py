@@ -16,7 +16,7 @@ from discreet.reports.theme import COLORS, CONFIG, SHAPES
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["BROAD", "COLORS", "NARROW", "Chart", "png", "svg"]
+__all__ = ["BROAD", "COLORS", "NARROW", "Chart", "png", "styled", "svg", "text_lines"]
 
 BROAD, NARROW = 820, 330
 """How wide charts are, in pixels: on a page, and on the screen of a phone."""
@@ -204,3 +204,16 @@ def _themed(chart: Any) -> dict[str, Any]:
     # Altair sets the size of a view for charts that have none.
     own = {name: value for name, value in own.items() if name != "view"}
     return {**drawn, "config": {**CONFIG, **own}}
+
+
+def styled(chart: Any) -> Any:
+    """A chart for a notebook, in the fonts and colors of the house."""
+    import altair as alt
+
+    chart.config = alt.Config(**CONFIG)
+    return chart
+
+
+def text_lines(text: str, width: int = 80) -> list[str]:
+    """A title in lines."""
+    return textwrap.wrap(text, width)

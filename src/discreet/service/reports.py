@@ -150,6 +150,7 @@ def _risk(task: Task) -> None:
 def _frontier(task: Task) -> None:
     """Accuracy over epsilon on held-out people, beside the same measured without privacy."""
     from discreet.evaluation.protocols import RATING_PROTOCOLS, run_model, strong_generalization
+    from discreet.evaluation.reference import reference_for
 
     asked = task.request
     data: Any = Datasets(task.store).load(task.job.tenant, asked["dataset"])
@@ -160,7 +161,7 @@ def _frontier(task: Task) -> None:
     tried: list[Any] = [*asked["epsilons"], None]
     rows = []
     for place, epsilon in enumerate(tried):
-        name = asked["method"] if epsilon is not None else "ease" if rankings else "biases"
+        name = asked["method"] if epsilon is not None else reference_for(data, rankings=rankings).name
         settings = {} if epsilon is None else {**asked["settings"], "epsilon": epsilon}
         task.progress(
             place / len(tried), f"{name}, ε = {epsilon}" if epsilon is not None else f"{name}, without privacy"

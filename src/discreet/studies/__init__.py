@@ -43,7 +43,7 @@ def study(
     seed: int = 0,
     quick: bool = False,
     models: Iterable[type[Any]] = (),
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> StudyReport:
     """Run the experiments of a paper.
 
@@ -60,7 +60,8 @@ def study(
     models
         Classes of recommenders of your own, beside those that the study compares: "frontier" takes them.
     progress
-        Called with the share that is done, from 0 to 1, and what is being done.
+        Called with the share that is done, from 0 to 1, and what is being done. Without it, a bar is shown on a
+        terminal and in a notebook; False shows none.
 
     Privacy
     -------

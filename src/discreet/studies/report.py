@@ -11,6 +11,8 @@ import polars as pl
 
 from discreet.errors import UsageError
 from discreet.reports import Chart, Page, ReportFolder, json_text, numeric, plain, readable, svg, words
+from discreet.reports.cards import Card
+from discreet.reports.charts import styled
 from discreet.reports.page import Tone
 from discreet.reports.tables import file_name
 from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_JUDGED, ROUNDING, kind_of
@@ -29,6 +31,8 @@ def _files(record: Any) -> list[str]:
 
 VERDICTS, NOT_RUN = "Verdicts", "Not run"
 _COUNTED = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_JUDGED: "not judged here"}
+MOST_TABLES = 3
+"""Tables of a report that a card in a notebook shows."""
 REPORT = ReportFolder("report", "report.json", _files)
 
 
@@ -116,6 +120,31 @@ class StudyReport:
             "tables": {heading: plain(table.to_dicts()) for heading, table in self.tables.items()},
             "charts": {chart.name: chart.to_dict() for chart in self.charts},
         }
+
+    def plot(self, name: str | None = None) -> Any:
+        """An Altair chart of the study by its name, by default the first; bands are standard deviations."""
+        charts = {chart.name: chart for chart in self.charts}
+        if not charts or name not in (None, *charts):
+            raise UsageError(
+                f"the study {self.name} has no chart {name or ''}.".replace(" .", "."),
+                remedy=f"It has {', '.join(charts) or 'none'}.",
+            )
+        return styled(charts[name or next(iter(charts))].altair())
+
+    def _repr_html_(self) -> str:
+        card = Card(self.title, self.source)
+        card.mark("quick run" if self.quick else "full run", "warn" if self.quick else "plain")
+        card.text(self._counted()[1])
+        for heading, table in list(self.tables.items())[:MOST_TABLES]:
+            card.text(heading, soft=True)
+            shown = table.select("claim", "case", "verdict") if heading == VERDICTS else table
+            card.frame(shown, most=10)
+        if len(self.tables) > MOST_TABLES:
+            rest = ", ".join(list(self.tables)[MOST_TABLES:])
+            card.text(f"more in report.tables: {rest}", soft=True)
+        if self.charts:
+            card.text(f"report.plot(name): {', '.join(chart.name for chart in self.charts)}", soft=True)
+        return card.html()
 
     def html(self) -> str:
         """One page with everything on it, and nothing loaded from elsewhere."""

@@ -20,6 +20,7 @@ from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DiscreetError, Remedy, UsageError
 from discreet.models.registry import create, with_settings
+from discreet.reports.progress import shown_progress
 from discreet.studies.claims import claims_of, labeled, verdicts
 from discreet.studies.layout import charts_of, tables_of
 from discreet.studies.quick import Most, reduced
@@ -170,7 +171,7 @@ class Study(ABC):
         quick: bool = False,
         seed: int = 0,
         models: Iterable[type[Any]] = (),
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> StudyReport:
         """Run the experiment, judge the claims and make the report."""
         self.models = tuple(models)
@@ -187,8 +188,10 @@ class Study(ABC):
         whole, sample = _described(data), ""
         if quick and data is not None:
             data, sample = reduced(data, self.quick_most, seed=seed)
-        settings, steps = self.settings(quick=quick), Steps(progress)
-        found = self.measure(data, settings, seed=seed, steps=steps)
+        settings = self.settings(quick=quick)
+        with shown_progress(f"study {self.name}", progress) as tell:
+            steps = Steps(tell)
+            found = self.measure(data, settings, seed=seed, steps=steps)
         setting = whole | _described(data) | vars(settings) | {"seed": seed} | found.setting
         if sample:
             setting["part of the data"] = sample

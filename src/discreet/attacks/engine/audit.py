@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,9 @@ from discreet.attacks.games.registry import attacks as attacks_of
 from discreet.data.interactions import Interactions
 from discreet.errors import DiscreetError, EvaluationError, UsageError
 from discreet.privacy.units import Unit
+from discreet.reports.progress import Progress, shown_progress
 
 __all__ = ["audit"]
-
-Progress = Callable[[float, str], None]
 
 WORTH_A_PROCESS = 6.0
 """Seconds of work below which other processes take longer to start than they save."""
@@ -49,7 +49,7 @@ def audit(
     processes: int | None = None,
     folder: str | Path | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> AuditReport:
     """Measure how much a model gives away, and compare it with its guarantee.
 
@@ -91,7 +91,8 @@ def audit(
     seed
         Draws targets and canaries. The noise of the model is never seeded.
     progress
-        Called with the share that is done and with what is being done.
+        Called with the share that is done and with what is being done. Without it, a bar is shown on a terminal and in
+        a notebook; False shows none.
 
     Notes
     -----
@@ -120,11 +121,15 @@ def audit(
     notes = list(_noise(target, data, clock))
     if target.one_process and (processes or 2) > 1:
         notes.append(f"{target.name} is one service: it is fitted by one process")
-    with WorkerPool(1 if target.one_process else processes or _processors()) as crew:
+    bar = nullcontext(progress) if callable(progress) else shown_progress(f"auditing {target.name}", progress)
+    with (
+        bar as tell,
+        WorkerPool(1 if target.one_process else processes or _processors()) as crew,
+    ):
         ready, skipped = ready_attacks(listed, target, data, seed, clock, crew)
         ready, slow = affordable(ready, clock, crew.processes)
         share = 1 - (1 - confidence) / max(1, sum(len(trial.attacks) for trial in ready))
-        audit = _Audit(target, data, clock, crew, kept, share, runs, seed, progress or (lambda share, doing: None))
+        audit = _Audit(target, data, clock, crew, kept, share, runs, seed, tell)
         scores = audit.play(ready)
     skipped |= slow | audit.skipped
     if not scores:

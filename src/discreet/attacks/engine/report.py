@@ -181,6 +181,17 @@ class AuditReport:
 
         return page_of(self).html()
 
+    def plot(self) -> Any:
+        """An Altair chart: what each attack proves, what as many runs could have proved, and what is claimed."""
+        from discreet.attacks.engine.showing import chart_of
+
+        return chart_of(self)
+
+    def _repr_html_(self) -> str:
+        from discreet.attacks.engine.showing import card_of
+
+        return card_of(self).html()
+
     @property
     def digest(self) -> str:
         """SHA-256 of the page: ``sha256sum audit.html`` shows the same."""

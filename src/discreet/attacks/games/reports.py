@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
@@ -10,7 +11,9 @@ import polars as pl
 
 from discreet.attacks.engine.claims import together
 from discreet.privacy.guarantees import Guarantee
-from discreet.reports import text_table
+from discreet.reports import COLORS, text_table
+from discreet.reports.cards import Card
+from discreet.reports.charts import styled, text_lines
 
 __all__ = ["AttackReport", "AttackRow", "LinearReport", "LinearRow", "claimed"]
 
@@ -20,6 +23,20 @@ def claimed(guarantee: Guarantee | None, *, fits: int = 1) -> dict[str, Any]:
     if guarantee is None:
         return {"promise": None, "standing": None}
     return {"promise": str(together(guarantee.loss, fits)), "standing": guarantee.standing.value}
+
+
+def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share of ``n``.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(0.5, 100)], wilson(0.0, 0)
+    ([0.404, 0.596], (0.0, 1.0))
+    """
+    if n < 1:
+        return 0.0, 1.0
+    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +73,7 @@ class RowsReport:
     """The outcome of an attack on one or more models: its settings, and rows that can be printed."""
 
     headings_: ClassVar[tuple[str, ...]]
+    title: ClassVar[str]
 
     settings: Mapping[str, Any]
     rows: tuple[Any, ...]
@@ -85,6 +103,32 @@ class RowsReport:
     def to_json(self) -> dict[str, Any]:
         """The report as JSON-like values."""
         return {"settings": dict(self.settings), "rows": [row.to_json() for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        card, names = Card(self.title), self.headings()
+        card.mark("not private: for the owner of the records", "warn")
+        words = ("model", "secret", "reads", "claim")
+        card.table(names, self.cells(), numbers=[name for name in names if name not in words])
+        for obstacle in self.obstacles():
+            card.text(f"{obstacle}.", soft=True)
+        return card.html()
+
+    def _bars(self, rows: list[dict[str, Any]], x_title: str) -> Any:
+        """An Altair chart: a point for each row with its interval, where it has one, in the color of ``what``."""
+        import altair as alt
+
+        names = list(dict.fromkeys(row["what"] for row in rows))
+        scale = alt.Scale(domain=names, range=list(COLORS[: len(names)]))
+        legend = alt.Legend(orient="bottom", title=None, columns=1, labelLimit=500, symbolOpacity=1)
+        y = alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+        base = alt.Chart(alt.Data(values=rows)).encode(y=y, color=alt.Color("what:N", scale=scale, legend=legend))
+        span = alt.Scale(domain=[0, 1])
+        layers = [
+            base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=x_title, scale=span), x2="high:Q"),
+            base.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("value:Q", axis=alt.Axis(format="%"))),
+        ]
+        height = max(60, 26 * len({row["label"] for row in rows}))
+        return styled(alt.layer(*layers).properties(width=520, height=height, title=text_lines(self.title, 66)))
 
     def __str__(self) -> str:
         return "\n".join([text_table(self.headings(), self.cells()), *self.obstacles()])
@@ -143,7 +187,23 @@ class AttackReport(RowsReport):
 
     headings_ = ("model", "sybils", "exact, present", "exact, absent", "unanswered", "MAE", "ε at least", "claim")
 
+    title = "What sybils learn about a target"
+
     attack: str = "sybil"
+
+    def plot(self) -> Any:
+        """An Altair chart: how much of what is hidden was guessed, with the target among the data and without.
+
+        Lines are intervals of 95 % (Wilson) over the hidden ratings, which are taken as independent.
+        """
+        rows = []
+        for row in self.rows:
+            label = row.model if row.sybils is None else f"{row.model}, {row.sybils} sybils"
+            for what, share in (("target present", row.exact_present), ("target absent", row.exact_absent)):
+                if row.obstacle is None:
+                    low, high = wilson(share, row.hidden)
+                    rows.append({"label": label, "what": what, "value": share, "low": low, "high": high})
+        return self._bars(rows, "share of what is hidden that was guessed right")
 
     def __getitem__(self, model: str) -> AttackRow:
         """The first row of a model."""
@@ -204,7 +264,25 @@ class LinearReport(RowsReport):
 
     headings_ = ("model", "secret", "reads", "known", "right", "from", "to", "blind", "at most", "claim")
 
+    title = "What the linear attack learns about one secret of a person"
+
     seconds: float = field(default=0.0, compare=False)
+
+    def plot(self) -> Any:
+        """An Altair chart: how often the secret was guessed, with its interval, by whose answers were read."""
+        whose = {"own": "from what the target is shown", "others": "from what others are shown"}
+        rows = [
+            {
+                "label": f"{row.model}, {'one answer' if row.outputs == 'one' else 'all'}, knows {row.known:.0%}",
+                "what": whose.get(row.view, row.view),
+                "value": row.right,
+                "low": row.right_low,
+                "high": row.right_high,
+            }
+            for row in self.rows
+            if row.obstacle is None
+        ]
+        return self._bars(rows, "how often the secret was guessed")
 
     def find(self, model: str, *, view: str, outputs: str = "all", known: float = 1.0) -> LinearRow:
         """One row."""

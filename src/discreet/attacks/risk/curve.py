@@ -70,6 +70,19 @@ class RiskCurve:
         """One line for each point."""
         return pl.DataFrame([asdict(point) for point in self.points], schema_overrides={"limit": pl.Float64})
 
+    def plot(self) -> Any:
+        """An Altair chart: risk against utility, and both over ε with bands."""
+        return self._alone().plot()
+
+    def _repr_html_(self) -> str:
+        return self._alone()._repr_html_()
+
+    def _alone(self) -> Any:
+        """A report on this curve alone."""
+        from discreet.attacks.risk.report import RiskReport
+
+        return RiskReport("one attacker", "secret", None, (self,), {})
+
     def to_json(self) -> dict[str, Any]:
         return {
             "attacker": self.attacker,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,16 @@ from discreet.common.arguments import require_share, require_whole
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
-from discreet.reports import BROAD, COLORS, NARROW
+from discreet.reports import BROAD, COLORS, NARROW, text_table
+from discreet.reports.cards import Card
+from discreet.reports.charts import styled
+from discreet.reports.progress import Progress, shown_progress
 from discreet.reports.theme import LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = ["RiskReport", "risk_chart", "risk_report"]
-
-Progress = Callable[[float, str], None]
 
 UTILITY, LIMIT = "utility left", "any attacker at most"
 
@@ -67,6 +68,49 @@ class RiskReport:
         """The curve of the strongest attacker."""
         return self.curves[0]
 
+    def headings(self) -> list[str]:
+        """The columns of the printed table."""
+        if len(self.curves) > 1:
+            return ["ε", "utility", "±", "risk, all answers", "± ", "risk, one answer", "±  "]
+        names = ["ε", "utility", "±", "risk", "from", "to"]
+        return [*names, "any attacker at most"] if self.curve.proved else names
+
+    def cells(self) -> list[list[str]]:
+        """The printed table, line by line."""
+        rows = []
+        for place, point in enumerate(self.curve.points):
+            row = [f"{point.epsilon:g}", f"{point.utility:.1%}", f"{(point.utility_high - point.utility_low) / 2:.1%}"]
+            if len(self.curves) > 1:
+                for curve in self.curves:
+                    here = curve.points[place]
+                    row += [f"{here.risk:.1%}", f"{(here.risk_high - here.risk_low) / 2:.1%}"]
+            else:
+                row += [f"{point.risk:.1%}", f"{point.risk_low:.1%}", f"{point.risk_high:.1%}"]
+                if self.curve.proved and point.limit is not None:
+                    row.append(f"{point.limit:.1%}")
+            rows.append(row)
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join([f"Risk and utility of {self.model}", text_table(self.headings(), self.cells())])
+
+    def plot(self, *points: OperatingPoint) -> Any:
+        """An Altair chart: risk against utility, and both over ε with bands; ``points`` are marked."""
+        return styled(risk_chart(self, points))
+
+    def _repr_html_(self) -> str:
+        card, names = Card(f"Risk and utility of {self.model}", self.setting.get("data", "")), self.headings()
+        card.mark("not private: for the owner of the records", "warn")
+        card.table(names, self.cells(), numbers=names)
+        what = "one rating" if self.secret == "rating" else "whether one record is there"
+        card.text(
+            f"Utility: the share of a list that stays as it is without noise. Risk: how often an attacker "
+            f"({self.curve.attacker}) guesses {what}; a blind guess is right in {self.curve.chance:.0%}. Bands of "
+            f"{self.curve.confidence:.0%}.",
+            soft=True,
+        )
+        return card.html()
+
     def to_json(self) -> dict[str, Any]:
         return {
             "model": self.model,
@@ -90,7 +134,7 @@ def risk_report(
     fits: int = 5,
     seed: int = 0,
     confidence: float = 0.95,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> RiskReport:
     """Measure ε-risk (Definition 5) and ε-utility (Definition 6) of a model.
 
@@ -115,7 +159,8 @@ def risk_report(
     confidence
         Of the bands.
     progress
-        Called with the share that is done, from 0 to 1, and what is being done.
+        Called with the share that is done, from 0 to 1, and what is being done. Without it, a bar is shown on a
+        terminal and in a notebook; False shows none.
 
     Privacy
     -------
@@ -149,17 +194,18 @@ def risk_report(
         require_whole(count, name)
     require_whole(seed, "seed", least=0)
     require_share(confidence, "confidence")
-    started, tell = time.monotonic(), progress or (lambda _share, _what: None)
+    started = time.monotonic()
     plan = measuring.RiskPlan(tried, length, users, targets, fits, seed, confidence)
-    if noisy:
-        curves: tuple[RiskCurve, ...] = measuring.noisy_curves(model, data, plan, progress=tell)
-        secret = "rating" if model.name == measuring.SLOPE_ONE else "record"
-        standing, played = "refuted", {"users": users}
-    else:
-        curve, secrets, fitted = measuring.measured_curve(model, data, plan, progress=tell)
-        curves, secret = (curve,), secrets.kind
-        standing = None if fitted.guarantee is None else fitted.guarantee.standing.value
-        played = {"users": users, "targets": secrets.places.size, "fits": fits}
+    with shown_progress(f"risk of {model.name}", progress) as tell:
+        if noisy:
+            curves: tuple[RiskCurve, ...] = measuring.noisy_curves(model, data, plan, progress=tell)
+            secret = "rating" if model.name == measuring.SLOPE_ONE else "record"
+            standing, played = "refuted", {"users": users}
+        else:
+            curve, secrets, fitted = measuring.measured_curve(model, data, plan, progress=tell)
+            curves, secret = (curve,), secrets.kind
+            standing = None if fitted.guarantee is None else fitted.guarantee.standing.value
+            played = {"users": users, "targets": secrets.places.size, "fits": fits}
     settings = {name: value for name, value in model.parameters.items() if name != "epsilon"}
     setting = {"data": data.name or repr(data), "length": length, "seed": seed, **played, "settings": settings}
     return RiskReport(model.name, secret, standing, curves, setting, seconds=time.monotonic() - started)

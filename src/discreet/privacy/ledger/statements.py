@@ -17,6 +17,7 @@ from discreet.privacy.ledger.balances import Balance, warnings_of
 from discreet.privacy.ledger.step_lines import is_step, lines_of_series
 from discreet.privacy.losses import Approximate, Concentrated, GaussianLoss, Loss, Pure
 from discreet.privacy.numbers import stated
+from discreet.privacy.shown import Shown
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger.ledger import Ledger
@@ -201,7 +202,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Shown):
     """Everything that an account has lost, and what is left.
 
     Attributes
