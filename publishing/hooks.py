@@ -38,11 +38,28 @@ def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
 
 
 def on_page_content(html: str, config: Any, **kwargs: Any) -> str:
-    """Drawings become part of the page, so that they follow its colors."""
+    """Drawings become part of the page, so that they follow its colors; a number and its sign stay on one line."""
+    parts = re.split(r"(<(pre|code)\b.*?</\2>)", html, flags=re.S)
+    for place in range(0, len(parts), 3):
+        parts[place] = re.sub(r"(\d) (%|×)", "\\1\u00a0\\2", parts[place])
+    html = "".join(part for place, part in enumerate(parts) if place % 3 != 2)
     return DRAWING.sub(lambda tag: _inlined(tag, Path(config["docs_dir"])), html)
 
 
 DRAWING = re.compile(r'<p>\s*<img alt="([^"]*)" src="([^"]*?(?:drawings|charts)/[^"/]+\.svg)"[^>]*/?>\s*</p>')
+
+
+COLOR = re.compile(r"#[0-9a-fA-F]{6}\b")
+
+
+def _variables() -> dict[str, str]:
+    """Colors of charts, as reports have them, and their names in the style of the site, which has a dark one."""
+    from discreet.reports.theme import COLORS, LIGHT
+
+    names = ("ink", "soft", "line", "grid", "axis", "card", "accent")
+    return {LIGHT[name]: f"var(--{name})" for name in names} | {
+        color: f"var(--c{place})" for place, color in enumerate(COLORS[1:5], start=2)
+    }
 
 
 def _inlined(tag: re.Match[str], docs: Path) -> str:
@@ -52,6 +69,9 @@ def _inlined(tag: re.Match[str], docs: Path) -> str:
     text = picture.read_text(encoding="utf-8")
     text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", text, flags=re.S).strip()
     text = text.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+    if name.parent.name == "charts":
+        colors = _variables()
+        text = COLOR.sub(lambda color: colors.get(color[0].lower(), color[0]), text)
     # Names of parts are shared by all drawings of a page.
     stem = re.sub(r"\W", "-", picture.stem)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{stem}-\1"', text)
