@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs bench data clean setup serve
+.PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs pictures bench data clean setup serve
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    formatting, lint and types"
 	@echo "make format  put the formatting right"
 	@echo "make docs    build the documentation into site/"
+	@echo "make pictures  draw the charts and drawings of the documentation anew (minutes)"
 	@echo "make bench   run the benchmarks (minutes; prints ratios against peers)"
 	@echo "make serve   the service on invented data, at http://127.0.0.1:8000"
 	@echo "make data    fetch the public datasets into $(CACHE)"
@@ -114,6 +115,12 @@ crash: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
+
+# The pages' own code draws their charts, at full size; noise differs from run to run. Drawings and the chart of
+# docs/guides/accuracy.md have programs of their own.
+pictures: $(VENV)/.docs
+	nice $(BIN)/python -m publishing.drawings docs/drawings
+	nice $(BIN)/python -m publishing.running docs/start/ten-minutes.md docs/tutorials/*.md --pictures docs/charts
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

@@ -79,7 +79,7 @@ def chart(points: pl.DataFrame) -> Any:
     names = shown["data"].unique(maintain_order=True).to_list()
     legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1, labelFontSize=14)
     color = alt.Color("data:N", scale=alt.Scale(domain=names, range=list(COLORS[: len(names)])), legend=legend)
-    words = {"labelFontSize": 14, "titleFontSize": 14}
+    words: dict[str, Any] = {"labelFontSize": 14, "titleFontSize": 14}
     x = alt.X("users_mu:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="users × μ", **words))
     kept = alt.Axis(format="%", title="of the recall without privacy", **words)
     y = alt.Y("kept:Q", axis=kept, scale=alt.Scale(domain=[0, 1]))

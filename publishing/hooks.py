@@ -46,6 +46,13 @@ def on_page_content(html: str, config: Any, **kwargs: Any) -> str:
     return DRAWING.sub(lambda tag: _inlined(tag, Path(config["docs_dir"])), html)
 
 
+def on_post_page(output: str, **kwargs: Any) -> str:
+    """The search of the theme gets a name for those who hear the page."""
+    return output.replace('class="md-search" data-md-component="search" role="dialog"', SEARCH, 1)
+
+
+SEARCH = 'class="md-search" data-md-component="search" role="dialog" aria-label="Search"'
+
 DRAWING = re.compile(r'<p>\s*<img alt="([^"]*)" src="([^"]*?(?:drawings|charts)/[^"/]+\.svg)"[^>]*/?>\s*</p>')
 
 

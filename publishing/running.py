@@ -214,6 +214,8 @@ def main() -> None:
     kept: Path | None = given.pictures
     for page in given.pages or pages_with_code():
         path = page.resolve()
+        if not any(True for _ in blocks(path)):
+            continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             run(path, quick=kept is None)
             pictures = sorted(Path().glob("*.svg")) if kept is not None else []

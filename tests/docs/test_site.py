@@ -1,0 +1,179 @@
+"""The site, built once and strictly: links and anchors, nothing from other hosts, phones, search, generated pages."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from publishing.api import PACKAGES, WITHOUT_PAGE
+from publishing.errors import messages
+from tests.browser import opened, problems
+
+import discreet
+from discreet.cli.app import COMMANDS, GROUPS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytest.importorskip("mkdocs", reason="mkdocs is not installed: make test")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once for all processes of a run; a warning of the build is an error."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = shared / "site"
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "sitemap.xml").exists():
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+            quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+            done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class Links(HTMLParser):
+    """The names and links of a page, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given: dict[str, Any] = dict(attrs)
+        self.ids |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "a" and given.get("href"):
+            self.links.add(given["href"])
+        if given.get("src") or (tag == "link" and given.get("rel") not in ("prev", "next", "canonical")):
+            self.loaded.add(given.get("src") or given.get("href") or "")
+
+
+def pages_of(site: Path) -> Iterator[tuple[Path, Links]]:
+    for path in sorted(site.rglob("*.html")):
+        if path.name != "404.html":
+            yield path, Links(path.read_text(encoding="utf-8"))
+
+
+def test_every_link_and_anchor_leads_somewhere(site: Path) -> None:
+    pages = dict(pages_of(site))
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file():
+                broken.append(f"{path.relative_to(site)}: {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids | {"__top"}:
+                broken.append(f"{path.relative_to(site)}: {link} (no such anchor)")
+    assert not broken, "\n".join(broken)
+    assert len(pages) > 100
+
+
+def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
+    loaded = {one for _, page in pages_of(site) for one in page.loaded if re.match(r"(https?:)?//", one)}
+    styles = " ".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert not loaded
+    assert not re.findall(r"url\(\s*[\"']?https?:", styles)
+
+
+def test_every_page_has_its_place() -> None:
+    placed = re.findall(r"[\w/.-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert not written - set(placed), "put these pages into nav of mkdocs.yml"
+    assert len(placed) == len(set(placed))
+
+
+def test_readme_leads_to_files_that_are_there() -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 20
+    assert not [link for link in links if not link.startswith("http") and not (ROOT / link).exists()]
+
+
+def test_every_command_and_package_is_described(site: Path) -> None:
+    made = {path.stem for path in (site / "reference" / "command-line").glob("*.html")} - {"index"}
+    assert made == {function.__name__ for function in COMMANDS} | set(GROUPS)
+    packages = {path.parent.name for path in Path(discreet.__file__).parent.glob("*/__init__.py")}
+    assert packages - WITHOUT_PAGE == set(PACKAGES)
+    fit = (site / "reference" / "command-line" / "fit.html").read_text(encoding="utf-8")
+    assert "DISCREET_LEDGER" in fit
+    assert "private-recommender" in fit
+
+
+def test_errors_are_found_in_the_source() -> None:
+    found = list(messages())
+    assert len(found) > 800
+    assert sum(bool(one.remedy) for one in found) > 0.5 * len(found)
+    catalog = next(one for one in found if one.what.startswith("counts need a public list of items"))
+    assert (catalog.kind, catalog.package) == ("PrivacyError", "counting")
+    assert "--items-public" in catalog.cli
+    assert "with_catalog" in catalog.remedy
+
+
+def test_the_navigation_is_read() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [next(iter(part)) for part in yaml.safe_load(text)["nav"]] == [
+        *("Home", "Start", "Tutorials", "Guides", "Reference", "Evidence")
+    ]
+
+
+def test_pages_do_not_scroll_sideways_on_a_phone(site: Path, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    shown = context.new_page()
+    asked: list[str] = []
+    shown.on("request", lambda request: asked.append(request.url) if request.url.startswith("http") else None)
+    wide = []
+    alike = {"reference/api", "reference/errors", "reference/command-line"}  # pages that one program lays out
+    seen: set[str] = set()
+    for path in sorted(site.rglob("*.html"), key=lambda path: -path.stat().st_size):
+        folder = path.parent.relative_to(site).as_posix()
+        if folder in alike & seen:
+            continue  # the largest of them was looked at
+        seen.add(folder)
+        shown.goto(path.as_uri(), wait_until="domcontentloaded")
+        over = shown.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if over > 0:
+            wide.append(f"{path.relative_to(site)}: {over} pixels")
+    context.close()
+    assert not wide
+    assert not asked
+
+
+OF_THE_THEME = ("landmark-unique", "scrollable-region-focusable")
+"""Rules that the scripts of mkdocs-material break: names of its navigation, and its frame around tables."""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_are_accessible(site: Path, browser: Browser, theme: str) -> None:
+    names = ("index", "start/ten-minutes", "guides/differential-privacy", "reference/command-line/fit")
+    for name in names:
+        with opened(browser, site / f"{name}.html", "desk", theme) as shown:
+            found = [problem for problem in problems(shown) if not problem.startswith(OF_THE_THEME)]
+            assert not found, f"{name}: {found}"
+
+
+def test_the_search_works_without_a_server(site: Path, browser: Browser) -> None:
+    with opened(browser, site / "index.html", "desk", "light") as shown:
+        shown.click(".md-search__input")
+        shown.keyboard.type("sybil", delay=20)
+        shown.wait_for_selector(".md-search-result__item a", timeout=60_000)
+        assert "ybil" in shown.inner_text(".md-search-result__list")
