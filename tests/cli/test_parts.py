@@ -34,7 +34,7 @@ COLUMNS = ("--column", "user=customer", "--column", "item=sku", "--scale", "1:5"
 CATALOG = ("--catalog", "catalog.csv")
 
 
-@pytest.mark.parametrize("data", ["shop", "shop/*.csv", "shop/day-?.csv"])
+@pytest.mark.parametrize("data", ["shop", "shop/*.csv", "shop/day-?.csv", "shop/*-1.csv"])
 def test_folders_and_patterns_of_files(data: str, shop: Path, run: Run) -> None:
     for how in ("memory", "3"):
         done = run("count", data, *COLUMNS, *CATALOG, *BUDGET, "--out", f"counts-{how}", "--parts", how, "--json")

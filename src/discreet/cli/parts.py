@@ -82,15 +82,16 @@ class PartsReading(RecordsReading):
 
     def any_data(self, path: Path) -> Any:
         """Data of any kind, of which a ledger is to know the fingerprint: interactions may come in parts."""
-        if len(found_files(path)) > 1 or self._chosen(path, None) is not None:
+        files = found_files(path)
+        if len(files) > 1 or self._chosen(path, None) is not None:
             return self.records(path, None, items="observed")
-        return self.read(path)
+        return self.read(files[0])
 
     def interactions(self, path: Path, *, contexts: Sequence[str] = ()) -> Interactions:
         """In memory; several files are put together."""
         files = found_files(path)
         if len(files) == 1:
-            return super().interactions(path, contexts=contexts)
+            return super().interactions(files[0], contexts=contexts)
         from discreet.engines.scanning import collect
 
         with working(f"reading {path}"):
