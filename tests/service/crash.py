@@ -45,7 +45,19 @@ EPSILON = Fraction(1, 20)
 PATIENCE = 300.0
 """Seconds that anything may take before a round counts as stuck; a busy machine is no failure."""
 
-POPULATION, MARK = "viewers", "DISCREET_CRASH_TEST"
+POPULATION, PEOPLE, MARK = "viewers", "people", "DISCREET_CRASH_TEST"
+TALKERS = 5
+"""Of so many spenders one holds sessions of questions about a table, the others make releases."""
+
+
+RUN: tuple[str, dict[str, Any]] = (
+    "/v1/runs",
+    {"dataset": "films", "method": "weighted", "settings": {"epsilon": str(EPSILON), "cap": 10}},
+)
+TALK: tuple[str, dict[str, Any]] = (
+    "/v1/sessions",
+    {"dataset": "survey", "settings": {"epsilon": str(EPSILON), "updates": 3}},
+)
 
 
 @dataclass
@@ -83,21 +95,27 @@ class Crash:
         self.mistakes: list[str] = []
         hub = Hub(Store(self.settings))
         self.hub = hub
-        curator = hub.keys.caller(hub.keys.redeem(hub.keys.add_tenant("shop")[1], "carla"))
+        self.secret = hub.keys.redeem(hub.keys.add_tenant("shop")[1], "carla")
+        curator = hub.keys.caller(self.secret)
         self.tenant, self.curator = curator.tenant, curator
         # Together the allowances are three times what the population has: colluding analysts meet its limit.
         limit = EPSILON * max(self.spenders, ANALYSTS)
         hub.populations.open(curator, name=POPULATION, open_to_analysts=True, epsilon=limit)
+        hub.populations.open(curator, name=PEOPLE, open_to_analysts=True, epsilon=limit, unit="record/replace")
         self.keys, self.ids = [], []
         for number in range(ANALYSTS):
             key, secret = hub.keys.issue(curator, name=f"analyst {number}", role="analyst")
-            hub.populations.allow(curator, POPULATION, key, {"epsilon": str(limit * 3 / ANALYSTS)})
+            for population in (POPULATION, PEOPLE):
+                hub.populations.allow(curator, population, key, {"epsilon": str(limit * 3 / ANALYSTS)})
             self.keys.append(secret)
             self.ids.append(key)
-        file = write(synthetic.films(users=100, items=30, seed=1), self.folder / "films.parquet")
-        dataset = hub.datasets.add(curator, name="films", population=POPULATION, file=file, reading={})
-        job, _ = hub.jobs.submit(curator, "register", {"dataset": dataset, "name": "films"}, population=POPULATION)
-        perform(hub.store, job.id)
+        films, survey = synthetic.films(users=100, items=30, seed=1), synthetic.survey(households=20, seed=1)
+        for name, data, population in (("films", films, POPULATION), ("survey", survey, PEOPLE)):
+            file = write(data, self.folder / f"{name}.parquet")
+            dataset = hub.datasets.add(curator, name=name, population=population, file=file, reading={})
+            job, _ = hub.jobs.submit(curator, "register", {"dataset": dataset, "name": name}, population=population)
+            perform(hub.store, job.id)
+            assert hub.jobs.find(job.id).state == "done"
 
     # Servers
 
@@ -178,17 +196,22 @@ class Crash:
                 one = Asked(self.ids[key], f"{number}-{chance.random()}")
                 with self.lock:
                     self.asked.append(one)
+                talks = number % TALKERS == 0
                 for _ in range(chance.choice((1, 1, 2, 3))):
-                    answer = self._ask(web, chance, key, one)
+                    answer = self._ask(web, chance, key, one, TALK if talks else RUN)
                     if answer is None or one.refused:
                         break
-                    self._poll(web, chance, key, answer["id"])
+                    if talks:
+                        self._talk(web, chance, key, answer["id"])
+                    else:
+                        self._poll(web, chance, key, answer["id"])
                 if one.refused:
                     self.stop.wait(0.2 + chance.random())
 
-    def _ask(self, web: httpx.Client, chance: random.Random, key: int, one: Asked) -> dict[str, Any] | None:
-        body = {"dataset": "films", "method": "weighted", "settings": {"epsilon": str(EPSILON), "cap": 10}}
-        answer = self._request(web, chance, "POST", "/v1/runs", key, json=body, under=one.under)
+    def _ask(
+        self, web: httpx.Client, chance: random.Random, key: int, one: Asked, what: tuple[str, dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        answer = self._request(web, chance, "POST", what[0], key, json=what[1], under=one.under)
         if answer is None:
             return None
         if answer.status_code in (200, 202):
@@ -196,9 +219,34 @@ class Crash:
             return answer.json()
         one.refused = answer.json()["code"]
         self._count(f"refused: {one.refused}")
-        if one.refused not in ("budget", "allowance"):
+        if one.refused not in ("budget", "allowance", "queue"):
             self.mistakes.append(f"{answer.status_code} {answer.text[:300]}")
         return None
+
+    def _talk(self, web: httpx.Client, chance: random.Random, key: int, session: str) -> None:
+        """Ask some questions and close, sometimes; the server that held the session may be gone, or be another one."""
+        for _ in range(chance.choice((0, 2, 4))):
+            question = {"question": {"gender": chance.choice("FM"), "age": [18, chance.choice((29, 44, 59))]}}
+            answer = self._request(web, chance, "POST", f"/v1/sessions/{session}/ask", key, json=question)
+            if answer is None:
+                return
+            self._count(f"questions: {answer.status_code if answer.is_success else answer.json()['code']}")
+            if answer.status_code not in (200, 409):
+                self.mistakes.append(f"{answer.status_code} {answer.text[:300]}")
+            self.stop.wait(0.1 * chance.random())
+        if chance.random() < 0.8:
+            self._request(web, chance, "POST", f"/v1/sessions/{session}/close", key)
+
+    def close_sessions(self) -> bool:
+        """Close what is still open, at whichever server has it; whether nothing is."""
+        query = sql.select(JOBS.c.id).where(JOBS.c.kind == "session", JOBS.c.state == "running")
+        found = [row.id for row in self.hub.store.all(query)]
+        for session in found:
+            for port in self.ports:
+                with contextlib.suppress(httpx.TransportError):
+                    url = f"http://127.0.0.1:{port}/v1/sessions/{session}/close"
+                    httpx.post(url, headers={"Authorization": f"Bearer {self.secret}"}, timeout=PATIENCE)
+        return not found
 
     def _poll(self, web: httpx.Client, chance: random.Random, key: int, job: str) -> None:
         for _ in range(200):
@@ -257,6 +305,7 @@ class Crash:
         for thread in threads:
             thread.join(PATIENCE)
         self.wait_for(lambda: all(self.answers(port) for port in self.ports))
+        self.wait_for(self.close_sessions)
         self.wait_for(self.all_ended)
         self.end()
         self.check()
@@ -283,39 +332,40 @@ class Crash:
 
     # What must be true
 
-    def entries(self) -> list[Entry]:
-        return list(self.hub.store.ledger(self.tenant, "the test").statement(POPULATION).entries)
-
     def check_reservations(self) -> None:
         """At any time: what an analyst has reserved is at least what the ledger was charged for them."""
-        charged: dict[str, Fraction] = defaultdict(Fraction)
-        owners = {row.id: row.key for row in self.hub.store.all(sql.select(JOBS.c.id, JOBS.c.key))}
-        for entry in self.entries():
-            if entry.key in owners:
-                charged[owners[entry.key]] += entry.loss.epsilon_at(Fraction(0))
-        for key, row in zip(self.ids, self.reserved(), strict=True):
-            allowed = amount_of(self.hub.populations.get(self.curator, POPULATION).allowances[key])
-            self._must(charged[key] <= row.epsilon, f"{key}: {charged[key]} charged, {row.epsilon} reserved")
-            self._must(row.within(allowed), f"{key}: {row} reserved of {allowed}")
+        for population in (POPULATION, PEOPLE):
+            charged: dict[str, Fraction] = defaultdict(Fraction)
+            entries = self.hub.store.ledger(self.tenant, "the test").statement(population).entries
+            owners = {row.id: row.key for row in self.hub.store.all(sql.select(JOBS.c.id, JOBS.c.key))}
+            for entry in entries:
+                if entry.key in owners:
+                    charged[owners[entry.key]] += entry.loss.epsilon_at(Fraction(0))
+            allowances = self.hub.populations.get(self.curator, population).allowances
+            for key, row in zip(self.ids, self.reserved(population), strict=True):
+                allowed = amount_of(allowances[key])
+                self._must(charged[key] <= row.epsilon, f"{key}: {charged[key]} charged, {row.epsilon} reserved")
+                self._must(row.within(allowed), f"{key}: {row} reserved of {allowed}")
         self.counts["looks at reservations"] += 1
 
-    def reserved(self) -> list[Amount]:
+    def reserved(self, population: str) -> list[Amount]:
         callers = [self.hub.keys.caller(key) for key in self.keys]
         with self.hub.store.read() as connection:
-            return [self.hub.populations.reserved(connection, caller, POPULATION) for caller in callers]
+            return [self.hub.populations.reserved(connection, caller, population) for caller in callers]
 
     def check(self) -> None:
         """When every job has ended."""
         store = self.hub.store
-        statement = store.ledger(self.tenant, "the test").statement(POPULATION)
-        spent = sum((entry.loss.epsilon_at(Fraction(0)) for entry in statement.entries), Fraction(0))
-        self._must(spent <= statement.account.limit.epsilon, f"overspent: {spent}")
-        self.check_reservations()
         under: dict[str, list[Entry]] = defaultdict(list)
-        for entry in statement.entries:
-            under[entry.key or ""].append(entry)
+        for population in (POPULATION, PEOPLE):
+            statement = store.ledger(self.tenant, "the test").statement(population)
+            spent = sum((entry.loss.epsilon_at(Fraction(0)) for entry in statement.entries), Fraction(0))
+            self._must(spent <= statement.account.limit.epsilon, f"overspent: {spent} of {population}")
+            for entry in statement.entries:
+                under[entry.key or ""].append(entry)
+        self.check_reservations()
         self._must(set(under) <= {row.id for row in store.all(sql.select(JOBS.c.id))}, "a charge of no job")
-        for row in store.all(sql.select(JOBS).where(JOBS.c.kind == "run")):
+        for row in store.all(sql.select(JOBS).where(JOBS.c.kind.in_(("run", "session")))):
             self._check_job(row, under[row.id])
         folders = {path.name for path in store.folder(self.tenant, "releases").iterdir() if path.name[0] != "."}
         for row in store.all(sql.select(RELEASES)):
@@ -341,8 +391,9 @@ class Crash:
         latest = entries[-1] if entries else None
         saved = latest is not None and is_saved(self.hub.store, row, latest)
         code = (row.problem or {}).get("code")
-        self.counts["jobs"] = self.counts["jobs"] + 1
-        self.counts[f"jobs {row.state} {code or ''}".strip()] += 1
+        self.counts["jobs"] += 1
+        kind = "jobs" if row.kind == "run" else "sessions"
+        self.counts[f"{kind} {row.state} {code or ''}".strip()] += 1
         self.counts["second charges"] += max(0, len(entries) - 1)
         self.counts["deaths while drawing, told"] += len(told)
         self._must(row.entry == (latest and latest.id), f"{row.id}: entry {row.entry}, the ledger has {latest}")

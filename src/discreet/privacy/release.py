@@ -8,7 +8,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,11 +31,32 @@ from discreet.privacy.folders import MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, i
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.shown import Shown
 
-__all__ = ["Release"]
+__all__ = ["Release", "dated"]
 
 MAJOR, MINOR = 1, 0
 
 Part = pl.DataFrame | NDArray[Any]
+
+
+_CREATED: ContextVar[str | None] = ContextVar("discreet_created", default=None)
+
+
+@contextmanager
+def dated(at: datetime) -> Iterator[None]:
+    """Date the releases that are made within: when one was asked for, since how long it took depends on the records.
+
+    Examples
+    --------
+    >>> from discreet import counting, synthetic
+    >>> with dated(datetime(2026, 11, 18, tzinfo=UTC)):
+    ...     counting.ItemCounts(epsilon=1, cap=5).release(synthetic.films(users=20, items=9, seed=7)).created
+    '2026-11-18T00:00:00+00:00'
+    """
+    token = _CREATED.set(at.astimezone(UTC).isoformat(timespec="seconds"))
+    try:
+        yield
+    finally:
+        _CREATED.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +86,7 @@ class Release(Shown):
     id : str
         SHA-256 over everything else. The ledger keeps it, so a release can be checked against the ledger.
     created : str
-        UTC time.
+        UTC time; in a service the time of the request.
     version : str
         Version of discreet that made it.
     sandboxed : bool
@@ -79,7 +102,7 @@ class Release(Shown):
     parts: Mapping[str, Part]
     dataset: str = ""
     model: bool = False
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    created: str = field(default_factory=lambda: _CREATED.get() or datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = field(default_factory=lambda: _version())
     nonce: str = field(default_factory=lambda: _token(16))
     id: str = ""

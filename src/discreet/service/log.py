@@ -13,7 +13,7 @@ from discreet.service.store import Store, day_of
 
 __all__ = ["Line", "log_lines"]
 
-OF_JOBS = ("release", "failed")
+OF_JOBS = ("release", "failed", "cancelled")
 """What the processes of jobs write: when and why a job ended depends on the records."""
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import sqlalchemy as sql
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    disable_created_metrics,
+    generate_latest,
+)
 
 from discreet import __version__
 from discreet.service.access import Caller
@@ -12,6 +19,7 @@ from discreet.service.schema import JOBS
 
 __all__ = ["CONTENT_TYPE", "metrics"]
 
+disable_created_metrics()  # they would say when the figures were asked for
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 STATES = ("queued", "running", "done", "failed", "cancelled")
 

@@ -14,7 +14,7 @@ from discreet.service.datasets import Datasets
 from discreet.service.jobs import Jobs
 from discreet.service.problems import not_found
 from discreet.service.schema import REPORTS
-from discreet.service.store import Store, fresh_id, now
+from discreet.service.store import Store, fresh_id
 from discreet.service.tasks import Task, task
 
 __all__ = ["Reports"]
@@ -73,7 +73,7 @@ def keep(task: Task, summary: str, report: dict[str, Any]) -> None:
                 release=job.request.get("release"),
                 summary=summary,
                 report=report,
-                created=now(),
+                created=job.created,  # when it ended tells how long it took, which depends on the records
                 who=job.who,
             )
         )

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.engine import Row
@@ -19,6 +20,7 @@ from sqlalchemy.engine import Row
 from discreet.errors import BudgetError, DiscreetError, DiscreetWarning
 from discreet.privacy.ledger import Entry
 from discreet.privacy.ledger.retries import holds
+from discreet.privacy.release import dated
 from discreet.service import reports, series, sessions, tasks
 from discreet.service.jobs import DIED, Jobs
 from discreet.service.problems import Problem, problem_of
@@ -39,7 +41,8 @@ def perform(store: Store, job: str) -> None:
         try:
             if row.cancel:
                 raise tasks.CancelledError
-            tasks.TASKS[row.kind](tasks.Task(store, row))
+            with dated(datetime.fromisoformat(row.created)):
+                tasks.TASKS[row.kind](tasks.Task(store, row))
         except tasks.CancelledError:
             jobs.cancelled(row)
         except Exception as error:
