@@ -225,9 +225,10 @@ def _session(task: Task) -> None:
         ledger=ledger.keyed(job.id),
         questions=task.request["questions"],
     )
-    held = _HELD[job.id] = Held(session)
+    held = Held(session)
     try:
         task.phase("open")
+        _HELD[job.id] = held  # whoever sees it here sees it open
         while not held.closing.wait(timeout=1.0):
             if time.monotonic() - held.used > IDLE_SECONDS or Jobs(store).report(job.id, phase="open"):
                 held.closing.set()
@@ -236,5 +237,5 @@ def _session(task: Task) -> None:
     except CancelledError:
         release = session.close()
     finally:
-        del _HELD[job.id]
+        _HELD.pop(job.id, None)
     finish(store, job, release)
