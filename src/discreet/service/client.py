@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.errors import DiscreetError, MissingExtraError
-from discreet.service.remote import RemoteJob, RemoteRelease, RemoteSession, error_of
+from discreet.errors import DiscreetError, MissingExtraError, UsageError
+from discreet.service.remote import RemoteJob, RemoteRelease, RemoteSeries, RemoteSession, error_of
 from discreet.service.store import fresh_id
 
 __all__ = ["Client"]
 
-TRIES = 4
+TRIES, PAGE = 4, 200
 PAUSE = 0.5
 
 
@@ -145,6 +145,33 @@ class Client:
         body = {"dataset": data, "settings": {name: _number(one) for name, one in settings.items()}, **given}
         return RemoteSession(self, self._spent("/sessions", body, key).id)
 
+    def series(self, method: str, *, steps: int, **given: Any) -> RemoteSeries:
+        """A series of releases at one price for all of them, as ``discreet.Series``; ``open`` charges it.
+
+        Parameters
+        ----------
+        given
+            Settings of the method, and ``name``, ``contexts``, ``records``, ``enter_after``, ``settle``, ``people``,
+            ``window``, ``time_zone`` of the series.
+        """
+        own = {name: given.pop(name) for name in SERIES if name in given}
+        settings = {name: _number(value) for name, value in given.items()}
+        return RemoteSeries(self, {"method": method, "settings": settings, "steps": steps, **own})
+
+    def resume(self, series: str) -> RemoteSeries:
+        """A series that is open, by its id or its name; of several with one name the latest."""
+        known = self.all_series()
+        found = next((one for one in known if series in (one["id"], one["name"])), None)
+        if found is None:
+            raise UsageError(f"there is no series {series!r}.", remedy="Open one first.")
+        terms = {name: found[name] for name in ("steps", *SERIES) if name in found}
+        asked = {"method": found["method"], "settings": found["parameters"], **terms}
+        return RemoteSeries(self, asked, found["id"])
+
+    def all_series(self) -> list[dict[str, Any]]:
+        """The series, the latest first."""
+        return self.call("GET", "/series")["entries"]
+
     def job(self, job: str) -> RemoteJob:
         """A job."""
         return RemoteJob(self, self.call("GET", f"/jobs/{job}"))
@@ -153,18 +180,73 @@ class Client:
         headers = {"Idempotency-Key": fresh_id("run") if key is None else key}
         return RemoteJob(self, self.call("POST", path, json=body, headers=headers))
 
+    # Measured on the records, for curators
+
+    def audit(
+        self, method: str | None = None, data: str | None = None, *, release: str | None = None, **given: Any
+    ) -> RemoteJob:
+        """Attack a method on a dataset, or that of a release, as ``discreet.audit``.
+
+        Parameters
+        ----------
+        given
+            ``settings`` of the method as a dict, and options of the audit: seconds, runs, attacks, …
+        """
+        settings = given.pop("settings", {})
+        return self._report("audit", method, data, release, settings=settings, options=given)
+
+    def attack(self, attack: str, data: str, *, against: Sequence[str], **given: Any) -> RemoteJob:
+        """Play an attack against several models: "sybil", "lia", …"""
+        body = {"attack": attack, "dataset": data, "against": list(against), **given}
+        return RemoteJob(self, self.call("POST", "/reports/attack", json=body))
+
+    def risk(
+        self, method: str | None = None, data: str | None = None, *, release: str | None = None, **given: Any
+    ) -> RemoteJob:
+        """What an attacker learns, and what is left of the lists, over epsilon."""
+        return self._report("risk", method, data, release, **given)
+
+    def frontier(
+        self, method: str | None = None, data: str | None = None, *, release: str | None = None, **given: Any
+    ) -> RemoteJob:
+        """Accuracy over epsilon on held-out people, beside a model without privacy."""
+        return self._report("frontier", method, data, release, **given)
+
+    def reports(self) -> list[dict[str, Any]]:
+        """All reports that were kept, the latest first, without their contents."""
+        return self.pages("/reports")
+
+    def report(self, report: str) -> dict[str, Any]:
+        """A report."""
+        return self.call("GET", f"/reports/{report}")
+
+    def _report(self, kind: str, method: str | None, data: str | None, release: str | None, **given: Any) -> RemoteJob:
+        named = {"method": method, "dataset": data, "release": release}
+        body = {name: value for name, value in named.items() if value is not None} | given
+        return RemoteJob(self, self.call("POST", f"/reports/{kind}", json=body))
+
     # Releases
 
     def releases(self, population: str | None = None) -> list[RemoteRelease]:
-        """The latest releases that the key may see."""
+        """All releases that the key may see, the latest first."""
         query = {} if population is None else {"population": population}
-        return [RemoteRelease(self, one) for one in self.call("GET", "/releases", params=query)["entries"]]
+        return [RemoteRelease(self, one) for one in self.pages("/releases", **query)]
 
     def load(self, release: str) -> RemoteRelease:
         """A release by its id, or the latest of a name."""
         return RemoteRelease(self, self.call("GET", f"/releases/{release}"))
 
     # Requests
+
+    def pages(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """All entries of a list that comes in pages."""
+        entries, cursor = [], None
+        while True:
+            asked = {"limit": PAGE, **query} | ({} if cursor is None else {"cursor": cursor})
+            found = self.call("GET", path, params=asked)
+            entries += found["entries"]
+            if (cursor := found["next"]) is None:
+                return entries
 
     def call(self, method: str, path: str, *, tries: int = TRIES, raw: bool = False, **given: Any) -> Any:
         """Send a request to a route below /v1; its answer, or the error of the library that it tells."""
@@ -195,6 +277,9 @@ def _problem(answer: Any) -> dict[str, Any]:
         found = None
     return found if isinstance(found, dict) else {"detail": f"the service answered {answer.status_code}."}
 
+
+SERIES = ("name", "contexts", "records", "enter_after", "settle", "people", "window", "time_zone")
+"""What belongs to a series beside its method."""
 
 RUN = ("name", "contexts", "queries", "coupling", "allow_refuted")
 

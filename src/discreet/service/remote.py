@@ -26,7 +26,7 @@ from discreet.privacy.guarantees import Guarantee
 if TYPE_CHECKING:
     from discreet.service.client import Client
 
-__all__ = ["RemoteJob", "RemoteRelease", "RemoteSession", "error_of"]
+__all__ = ["RemoteJob", "RemoteRelease", "RemoteSeries", "RemoteSession", "error_of"]
 
 ENDED = ("done", "failed", "cancelled")
 POLL = 0.1
@@ -86,6 +86,8 @@ class RemoteJob:
         if self.state != "done":
             raise error_of(self.facts["problem"] or {"detail": f"job {self.id} was {self.state}."})
         result = self.facts["result"] or {}
+        if result.get("report"):
+            return self.client.report(result["report"])
         return self.client.load(result["release"]) if result.get("release") else result
 
     def cancel(self) -> Self:
@@ -148,18 +150,24 @@ class RemoteRelease:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def predict(self, items: Sequence[Any], *, history: History) -> pl.DataFrame:
-        """Predicted ratings of items for somebody with this history: item_id, score."""
-        found = self._post("predict", {"items": list(items), "history": _posted(history)})["items"]
+    def describe(self) -> str:
+        """The guarantee in labelled lines."""
+        return "This model protects nobody." if self.guarantee is None else self.guarantee.describe()
+
+    def predict(self, items: Sequence[Any], *, history: History | None = None, user: Any = None) -> pl.DataFrame:
+        """Predicted ratings of items for somebody with this history, or for a user: item_id, score."""
+        whom = {"history": _posted(history)} if user is None else {"user": user}
+        found = self._post("predict", {"items": list(items), **whom})["items"]
         rows = [{"item_id": one["item_id"], "score": one["score"]} for one in found]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def recommend_tags(
-        self, resources: Sequence[Any], n: int = 10, *, own: Sequence[tuple[Any, str]] = ()
+        self, resources: Sequence[Any], n: int = 10, *, own: Sequence[tuple[Any, str]] = (), user: Any = None
     ) -> pl.DataFrame:
-        """Tags for resources: resource_id, tag, score, rank."""
+        """Tags for resources, for somebody who has tagged before as ``own`` says, or for a user: resource_id, tag, …"""
         mine = [{"resource": resource, "tag": tag} for resource, tag in own]
-        entries = self._post("tags", {"resources": list(resources), "own": mine, "n": n})["entries"]
+        whom = {"own": mine} | ({} if user is None else {"user": user})
+        entries = self._post("tags", {"resources": list(resources), "n": n, **whom})["entries"]
         rows = [{"resource_id": one["resource"], **tag} for one in entries for tag in one["tags"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -169,9 +177,11 @@ class RemoteRelease:
         found = self.client.call("GET", f"{self._path}/top", params={"k": k, "where": where})
         return pl.DataFrame(found["entries"], infer_schema_length=None)
 
-    def answers(self, queries: Any) -> pl.DataFrame:
-        """Answers to queries, from the histogram or the tree of a release of answers."""
-        return pl.DataFrame(self._post("answers", {"queries": queries})["entries"], infer_schema_length=None)
+    def answers(self, queries: Any = None) -> pl.DataFrame:
+        """The answers of a release of answers; with ``queries`` to others, from its histogram or its tree."""
+        if queries is not None:
+            return pl.DataFrame(self._post("answers", {"queries": queries})["entries"], infer_schema_length=None)
+        return pl.DataFrame(self.client.pages(f"{self._path}/answers"), infer_schema_length=None)
 
     def table(self, part: str | None = None, rows: int = 1000) -> pl.DataFrame:
         """The first rows of a table of the release."""
@@ -214,6 +224,79 @@ class RemoteSession:
     def close(self) -> RemoteRelease:
         """End it: all answers as a release."""
         return RemoteJob(self.client, self.client.call("POST", f"/sessions/{self.id}/close")).wait()
+
+
+@dataclass
+class RemoteSeries:
+    """A series of releases that a service makes, one step after the other, as ``discreet.Series``.
+
+    Attributes
+    ----------
+    asked : dict
+        Method, settings and terms, as they are sent when the series is opened.
+    id : str
+        Of the series; empty until it is open.
+    """
+
+    client: Client = field(repr=False)
+    asked: dict[str, Any]
+    id: str = ""
+
+    def estimate(self, data: str) -> dict[str, Any]:
+        """What to expect: noise of the first and the last step. Nothing is spent."""
+        return self.client.call("POST", "/series/estimate", json={**self.asked, "dataset": data})
+
+    def open(self, data: str, *, key: str | None = None) -> Self:
+        """Charge the whole series. The same ``key`` finds the series that was opened under it."""
+        job = self.client._spent("/series", {**self.asked, "dataset": data}, key)
+        job.wait()
+        self.id = job.id
+        return self
+
+    def advance(self, data: str, *, step: int | None = None) -> RemoteJob:
+        """Take the records of a step, the next one unless given; ``wait`` of the job gives the release.
+
+        A step that was taken is given out again, so a program that names its step can be run twice.
+        """
+        return RemoteJob(self.client, self.client.call("POST", f"{self._path}/advance", json=_step(data, step)))
+
+    def release(self, step: int | None = None) -> RemoteRelease | None:
+        """The release of a step that was taken, the latest unless given; None for one that released nothing."""
+        shown = self.show()
+        number = shown["last"] if step is None else step
+        if not 0 <= number <= shown["last"]:
+            raise UsageError(f"step {number} was not taken; the latest is {shown['last']}.")
+        found = next((one["id"] for one in shown["releases"] if one["step"] == number and one["id"]), None)
+        return None if found is None else self.client.load(found)
+
+    def show(self) -> dict[str, Any]:
+        """Where the series stands."""
+        return self.client.call("GET", self._path)
+
+    @property
+    def last(self) -> int:
+        """The step that was taken last; −1 before the first."""
+        return self.show()["last"]
+
+    @property
+    def missed(self) -> tuple[int, ...]:
+        """Steps that were left out."""
+        return tuple(self.show()["missed"])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised about all steps together."""
+        return Guarantee.from_json(self.show()["guarantee"])
+
+    @property
+    def _path(self) -> str:
+        if not self.id:
+            raise UsageError("this series is not open.", remedy="Call open(data) first.")
+        return f"/series/{self.id}"
+
+
+def _step(data: str, step: int | None) -> dict[str, Any]:
+    return {"dataset": data} if step is None else {"dataset": data, "step": step}
 
 
 def error_of(problem: Mapping[str, Any]) -> DiscreetError:

@@ -21,7 +21,7 @@ from discreet.service.datasets import Datasets
 from discreet.service.jobs import Jobs
 from discreet.service.problems import Problem, not_found
 from discreet.service.runs import RunRequest
-from discreet.service.schema import JOBS
+from discreet.service.schema import JOBS, RELEASES
 from discreet.service.store import Store, day_of
 from discreet.service.tasks import Task, finish, ledger_of, task
 
@@ -102,6 +102,10 @@ class SeriesOfTenants:
     def _shown(self, row: Row[Any], caller: Caller) -> dict[str, Any]:
         facts = Series.resume(folder_of(self.hub.store, row.tenant, row.id)).show()
         del facts["ledger"]
+        kept = (RELEASES.c.tenant == row.tenant, RELEASES.c.release.in_([one["release"] for one in facts["releases"]]))
+        query = sql.select(RELEASES.c.release, RELEASES.c.id).where(*kept).order_by(RELEASES.c.number.desc())
+        ids = {one.release: one.id for one in self.hub.store.all(query)}
+        facts["releases"] = [{**one, "id": ids.get(one["release"])} for one in facts["releases"]]
         if not caller.is_curator:  # when a step ended tells how long it took, which depends on the records
             facts["releases"] = [{**one, "created": day_of(one["created"])} for one in facts["releases"]]
         known = self._record(row, caller)
