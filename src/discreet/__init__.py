@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         testing,
     )
     from discreet.attacks import audit
+    from discreet.combining import combine
     from discreet.data import Interactions, Table, TagAssignments, read, splits, synthetic
     from discreet.engines.scanning import scan
     from discreet.errors import DiscreetError
@@ -65,6 +66,7 @@ _HOMES = {
     "PrivateRecommender": "discreet.factors",
     "attacks": "discreet.attacks",
     "audit": "discreet.attacks",
+    "combine": "discreet.combining",
     "counting": "discreet.counting",
     "coupled": "discreet.coupled",
     "neighbors": "discreet.neighbors",
@@ -100,6 +102,7 @@ __all__ = [
     "__version__",
     "attacks",
     "audit",
+    "combine",
     "counting",
     "coupled",
     "evaluate",

@@ -35,9 +35,10 @@ ALLOWED: dict[str, set[str]] = {
     "factors": METHOD,
     "series": METHOD,
     "engines": METHOD,
+    "combining": METHOD | {"series"},
     "evaluation": STUDY,
     "attacks": STUDY | {"evaluation"},
-    "studies": STUDY | {"evaluation", "attacks", "series"},
+    "studies": STUDY | {"evaluation", "attacks", "series", "combining"},
     "testing": METHOD,
     "board": STUDY,
 }

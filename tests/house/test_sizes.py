@@ -23,11 +23,11 @@ MOST_LINES_OF_A_FILE = 400
 LARGE: set[str] = set()
 """Files that are larger. Remove what is no longer; nothing may be added."""
 
-MOST_TOP_LEVEL_NAMES = 34
-"""32 of the redesign; ``scan`` and ``Client`` came after it."""
+MOST_TOP_LEVEL_NAMES = 35
+"""32 of the redesign; ``scan``, ``Client`` and ``combine`` came after it."""
 
-MOST_PACKAGE_NAMES = 204
-"""In the ``__all__`` of all packages together; ``check_method`` and models of other libraries came after 200."""
+MOST_PACKAGE_NAMES = 206
+"""In the ``__all__`` of all packages together; ``check_method`` models of other libraries and combinations came after 200."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
 

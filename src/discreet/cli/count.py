@@ -11,6 +11,7 @@ from discreet.cli.commands import Settings, chosen_from, settings_of, split_pair
 from discreet.cli.console import AsJson, answer_json, answer_table, note, working
 from discreet.cli.parts import PartsCatalogReading, found_files
 from discreet.cli.reading import DataPath
+from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import OptionalSpending, Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.numerals import parse_real, parse_whole
 from discreet.errors import ReleaseError, UsageError
@@ -41,6 +42,7 @@ def count(
     data: DataPath,
     spending: Spending,
     reading: PartsCatalogReading,
+    curator: CuratorRound,
     method: Annotated[str, typer.Option("--method", help="How to count, see above.")] = "weighted",
     cap: Annotated[
         int | None,
@@ -100,6 +102,12 @@ def count(
     if spending.estimate:
         records = reading.records(data, mechanism, contexts=columns, public=True)
         say_estimate(mechanism.estimate(records, contexts=contexts, profile=profile, k=top), as_json=spending.as_json)
+        return
+    if curator.asked:
+        if after is not None:
+            raise UsageError("--finish is for the combination.", remedy="Leave it out, and finish what is combined.")
+        records = reading.records(data, mechanism, contexts=columns)
+        curator.run(mechanism, records, spending, *found_files(data), reading.catalog, contexts=contexts)
         return
     ledger, place = spending.opened(), spending.place(spending.out, RELEASE, *found_files(data), reading.catalog)
     records = reading.records(data, mechanism, contexts=columns)

@@ -15,6 +15,7 @@ from discreet.cli.console import AsJson, answer_json, answer_table, answer_text,
 from discreet.cli.count import AssumeOption, assumed_profile
 from discreet.cli.parts import PartsCatalogReading, PartsReading, found_files
 from discreet.cli.reading import DataPath, json_file
+from discreet.cli.rounds import CuratorRound
 from discreet.cli.sources import attached, source_writer
 from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
 from discreet.errors import DataError, UsageError
@@ -48,6 +49,7 @@ def fit(
     data: DataPath,
     spending: OptionalSpending,
     reading: PartsCatalogReading,
+    curator: CuratorRound,
     model: Annotated[
         str,
         typer.Option(
@@ -74,6 +76,10 @@ def fit(
         discreet data generate films --seed 7 --out films.parquet
         discreet fit films.parquet --epsilon 1 --delta 1e-6 --no-ledger --out model/
         discreet recommend model/ --user u17 -n 10
+
+    [bold]Several curators[/bold] fit one model round by round, each with their own records (docs/curators.md):
+
+        discreet fit films.parquet --epsilon 1 --delta 1e-6 --no-ledger --round 1 --out a1/
     """
     from discreet.models.released_model import ReleasedModel
 
@@ -84,6 +90,10 @@ def fit(
         estimate = recommender.estimate  # type: ignore[attr-defined]
         users = {"users": assumed_profile(assume or []).users} if "users" in signature(estimate).parameters else {}
         say_estimate(estimate(_records(recommender, reading, data, public=True), **users), as_json=spending.as_json)
+        return
+    if curator.asked:
+        records = _records(recommender, reading, data)
+        curator.run(recommender, records, spending, *found_files(data), reading.catalog)
         return
     ledger, place = spending.opened(), spending.place(spending.out, MODEL, *found_files(data), reading.catalog)
     records = _records(recommender, reading, data)

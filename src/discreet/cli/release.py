@@ -9,11 +9,11 @@ import typer
 
 from discreet.cli.commands import command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted
-from discreet.cli.spending import LedgerPath, release_facts
+from discreet.cli.spending import LedgerPath, Overwrite, answer_release, place_for, release_facts, saved
 
 __all__ = ["app"]
 
-app = group("Show and verify releases.")
+app = group("Show, verify and combine releases.")
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")]
 
@@ -56,6 +56,61 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 
 
 @command(app)
+def combine(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Releases of the curators, two or more.")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Where the combination goes.")] = None,
+    disjoint: Annotated[
+        bool, typer.Option("--disjoint-people", help="Declare that nobody is in the data of two curators.")
+    ] = False,
+    may_overlap: Annotated[
+        bool, typer.Option("--people-may-overlap", help="Somebody may be: the guarantees add up.")
+    ] = False,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What the records of all are called; the names of the parts.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add up the releases of several curators: counts, or a round of a model. It costs nothing.
+
+    All parts are of one method, with the same settings but for epsilon and delta, and have the same catalog. Where
+    nobody is in two of them, the guarantee is the weakest of theirs. It is charged to nobody: each curator has charged
+    their own part.
+
+    [bold]Example[/bold]: counts of two shops, and a model of theirs in two rounds
+
+        discreet data generate films --seed 7 --out a.parquet
+        discreet data generate films --seed 8 --out b.parquet
+        discreet count a.parquet --epsilon 1 --cap 30 --no-ledger --out a/
+        discreet count b.parquet --epsilon 1 --cap 30 --no-ledger --out b/
+        discreet release combine a/ b/ --disjoint-people --out both/
+        discreet fit a.parquet --epsilon 4 --delta 1e-6 --no-ledger --round 1 --out a1/
+        discreet fit b.parquet --epsilon 4 --delta 1e-6 --no-ledger --round 1 --out b1/
+        discreet release combine a1/ b1/ --disjoint-people --out round1/
+        discreet fit a.parquet --epsilon 4 --delta 1e-6 --no-ledger --round 2 --after round1/ --out a2/
+        discreet fit b.parquet --epsilon 4 --delta 1e-6 --no-ledger --round 2 --after round1/ --out b2/
+        discreet release combine a2/ b2/ --disjoint-people --out model/
+    """
+    from discreet.combining import combine as combined
+    from discreet.errors import UsageError
+    from discreet.privacy.folders import MODEL, RELEASE
+
+    if disjoint == may_overlap:
+        raise UsageError(
+            "it was not said whether somebody may be in the data of two curators.",
+            remedy="Give --disjoint-people or --people-may-overlap.",
+        )
+    release = combined(*folders, people="disjoint" if disjoint else "may-overlap", name=name)
+    kind = MODEL if release.model else RELEASE
+    place = place_for(out, kind, overwrite=overwrite, sources=folders, spends=False)
+    folder = saved(release.save, place)
+    if as_json:
+        answer_json(release_facts(release, folder))
+        return
+    answer_release(release, folder)
+
+
+@command(app)
 def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -> None:
     """Check every part against its SHA-256, and the release against a ledger if one is given.
 
@@ -63,17 +118,21 @@ def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -
 
         discreet release verify counts/ --ledger budget.db
     """
+    from discreet.combining.rounds import leaves
     from discreet.errors import ReleaseError
     from discreet.privacy import Ledger, Release
 
     release = Release.load(folder)
     account = None
     if ledger is not None:
-        account = Ledger(ledger).account_of_release(release.id)
+        # A combination is charged to nobody; each curator finds their own part of it.
+        found = [Ledger(ledger).account_of_release(part) for part in (release.id, *leaves(release))]
+        account = next((one for one in found if one is not None), None)
         if account is None:
             raise ReleaseError(f"{folder} is whole, but {ledger} has no such release ({release.id[:12]}…).")
     if as_json:
         answer_json({"whole": True, "id": release.id, "account": None if account is None else account.name})
         return
-    charged = "" if account is None else f" It was charged to {account.name!r}."
+    what = "A part of it" if "combined" in release.parameters else "It"
+    charged = "" if account is None else f" {what} was charged to {account.name!r}."
     answer_text(f"{folder} is whole: {counted(len(release.parts), 'part')}, id {release.id[:12]}….{charged}")

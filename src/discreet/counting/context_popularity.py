@@ -14,7 +14,7 @@ import polars as pl
 from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells
 from discreet.counting.contexts import Context
-from discreet.counting.counts import CountMethod
+from discreet.counting.counts import COUNT_SUMS, CountMethod
 from discreet.counting.estimation import counts_of, expected_counts, require_counts
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
@@ -87,6 +87,7 @@ class ContextPopularity(ReleasedModel):
     name: ClassVar[str] = "context-popularity"
     _items_part: ClassVar[str] = "counts"
     enters: ClassVar[Enters] = "records"
+    adds: ClassVar[Mapping[str, tuple[str, ...]]] = COUNT_SUMS
 
     epsilon: Rational
     cap: Rational | None = None

@@ -28,7 +28,7 @@ from discreet.privacy.method import Made, Method, Parts, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
 
-__all__ = ["LIST_LENGTH", "PREFIX", "Cap", "CountMethod", "Lists", "check_k", "normalize", "store", "top"]
+__all__ = ["COUNT_SUMS", "LIST_LENGTH", "PREFIX", "Cap", "CountMethod", "Lists", "check_k", "normalize", "store", "top"]
 
 Lists = dict[Level, Floats]
 
@@ -39,6 +39,13 @@ CAPS = ("cap", "first", "count_cap")
 
 PREFIX: Mapping[Level, str] = {"items": "", "edges": "edge_"}
 """What the figures of a level are called: ``noise_sd`` and ``edge_noise_sd``."""
+
+COUNT_SUMS: Mapping[str, tuple[str, ...]] = {
+    part: tuple(f"{word}{figure}" for figure in ("noise_sd", "noise_95", "scale"))
+    for part, word in (("counts", ""), ("edges", "edge_"))
+}
+"""The parts of a release of counts that are noisy sums, with the figures of their noise. Lists that were made
+consistent still are when they are added up: that is linear, and the same for every ε."""
 
 LIST_LENGTH = 10
 """How long the list is that an estimate gives the precision of."""

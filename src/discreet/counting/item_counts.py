@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.common.arrays import Codes, Floats
 from discreet.counting.cells import Cells, Level
-from discreet.counting.counts import CountMethod, normalize, store
+from discreet.counting.counts import COUNT_SUMS, CountMethod, normalize, store
 from discreet.counting.profiles import Expectation, NoisyPopularity, Profile, expected_leaning, expected_within
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
@@ -81,6 +81,7 @@ class ItemCounts(CountMethod):
     name: ClassVar[str] = "weighted"
     agree: ClassVar[bool] = True
     enters: ClassVar[Enters] = "records"
+    adds: ClassVar[Mapping[str, tuple[str, ...]]] = COUNT_SUMS
 
     epsilon: Rational
     cap: Rational | None = None

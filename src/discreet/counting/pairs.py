@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -77,6 +77,7 @@ class ItemPairs(Method):
     name: ClassVar[str] = "item-pairs"
     kind: ClassVar[str] = "item-pairs"
     listed: ClassVar[str] = "counts of pairs"
+    adds: ClassVar[Mapping[str, tuple[str, ...]]] = {"pairs": ("noise_sd",)}
 
     epsilon: Rational
     cap: int
@@ -156,6 +157,7 @@ class ItemPairs(Method):
         matrices = yield Round(
             lambda records: pair_sums(records.of_items(head), self.cap, norm=self._budget.norm),
             self._pairs_budget.for_sums(),
+            noise=("noise_sd",),
         )
         return {**parts, "pairs": matrices[0], "items": plan.public.table(head)}
 

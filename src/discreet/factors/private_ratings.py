@@ -160,10 +160,11 @@ class PrivateRatings(ReleasedModel):
     def _rounds(self, plan: Plan) -> Rounds:
         items = pl.DataFrame({"item_id": plan.public.items.series})
         if not self._by_user:
-            records = yield Round(record_sums, self._budget.for_sums())
+            records = yield Round(record_sums, self._budget.for_sums(), noise=("noise_records",))
             return {"records": records * float(record_sums(plan.public).step), "items": items}
         budget, noise = self._budget, plan.expected["noise_weights"]
-        weights = yield Round(popularity_sums, budget.part(WEIGHTS_SHARE).for_sums(), settles="weights")
+        first = budget.part(WEIGHTS_SHARE).for_sums()
+        weights = yield Round(popularity_sums, first, settles="weights", noise=("noise_weights",))
         weights = weights.astype(np.float64) * float(popularity_sums(plan.public).step)
         raters, mu = NoisyPopularity.of(weights, noise), math.sqrt(budget.amount)
         factors = raters.users * mu >= CROSSOVER and ratings_each(raters) >= LEAST_RATINGS
@@ -175,7 +176,8 @@ class PrivateRatings(ReleasedModel):
         bounds = by_offset(plan.public)
         found = {"noise_offsets": second.standard_deviation(bounds)}
         parts: dict[str, Any] = {"weights": weights, "items": items}
-        parts["offsets"] = (yield Round(by_offset, second, settles="offsets")).astype(np.float64) * float(bounds.step)
+        asked = Round(by_offset, second, settles="offsets", noise=("noise_offsets",))
+        parts["offsets"] = (yield asked).astype(np.float64) * float(bounds.step)
         if factors:
             offsets = Offsets.of(raters, parts["offsets"], found["noise_offsets"], raters.known**-0.5)
             head = rating_head(raters, mu)
@@ -184,7 +186,8 @@ class PrivateRatings(ReleasedModel):
             def by_residual(records: Interactions) -> BoundedGram:
                 return unit_gram(records, head, residuals_of(records, offsets) * raters.known[records.item] ** -0.5)
 
-            parts |= {"head": head, "residuals": (yield Round(by_residual, third))[0]}
+            asked = Round(by_residual, third, noise=("noise_residuals",))
+            parts |= {"head": head, "residuals": (yield asked)[0]}
             found["noise_residuals"] = third.spectral_deviation(unit_bounds())
         return parts, found
 

@@ -188,16 +188,19 @@ class PrivateRecommender(ReleasedModel):
     def _rounds(self, plan: Plan) -> Rounds:
         items, columns = plan.public
         (first, second), step = self._shares, float(POPULARITY_STEP)
-        popularity = step * (yield Round(self._popularity, first.for_sums(), settles="first")).astype(np.float64)
+        asked = Round(self._popularity, first.for_sums(), settles="first", noise=("noise_first",))
+        popularity = step * (yield asked).astype(np.float64)
         parts: dict[str, Any] = {"first": popularity, "items": pl.DataFrame({"item_id": items})}
         if columns is not None:
             parts["features"] = columns
         tastes = TastePlan.of(popularity, {**plan.details, **plan.expected}, users=self.users, most=self.head)
         if tastes.ranking == "popularity":
-            parts["second"] = step * (yield Round(self._popularity, second.for_sums()))
+            parts["second"] = step * (yield Round(self._popularity, second.for_sums(), noise=("noise_second",)))
         else:
             matrices = yield Round(
-                lambda liked: projected_gram(liked, tastes.head, tastes.weights, tastes.direction), second.for_sums()
+                lambda liked: projected_gram(liked, tastes.head, tastes.weights, tastes.direction),
+                second.for_sums(),
+                noise=("noise_tastes",),
             )
             parts |= {"head": tastes.head, "tastes": matrices[0]}
         return parts

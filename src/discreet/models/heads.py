@@ -138,7 +138,8 @@ class HeadChoice:
         """The first release, if there is one; the head, and what was released to find it."""
         if self.codes is not None:
             return self.codes, {}
-        noisy = yield Round(self.statistics, self.budget.part(self.share).for_sums(), settles="first")
+        mechanism = self.budget.part(self.share).for_sums()
+        noisy = yield Round(self.statistics, mechanism, settles="first", noise=("noise_first",))
         noisy = noisy.astype(np.float64) * float(self.statistics(public).step)
         first = ItemStatistics.read(noisy, unit=self.unit, ends=self.ends, noise=plan.expected["noise_first"])
         size = self.size or min(max(LEAST_HEAD, round(self.rule(first, self.budget))), MOST_HEAD)

@@ -26,7 +26,7 @@ from discreet.models.item_statistics import ItemStatistics, public_ends
 from discreet.privacy.bounding import require_named_catalog
 from discreet.privacy.budget import Budget
 from discreet.privacy.gram import BoundedGram
-from discreet.privacy.losses import Loss, Pure
+from discreet.privacy.losses import Loss, Pure, loss_from_json
 from discreet.privacy.method import Enters, Plan, Round, Rounds
 from discreet.privacy.numbers import Rational
 from discreet.privacy.release import Release
@@ -160,7 +160,7 @@ class PrivateItemKNN(HeadModel):
         def together(records: Interactions) -> BoundedGram:
             return item_gram(records, first, head, **self._kind)
 
-        matrices = yield Round(together, choice.rest.for_sums())
+        matrices = yield Round(together, choice.rest.for_sums(), noise=("noise_gram",))
         found = {"noise_gram": choice.rest.for_sums().standard_deviation(together(public))}
         released = {
             **parts,
@@ -194,7 +194,10 @@ class PrivateItemKNN(HeadModel):
             if unit.what == "record":
                 products = without_common_level(products, together)
             self.agreement_ = agreement_of(products, together, noise)
-        strength = strength_of(first, release.guarantee.loss, unit, head=self.head_.size)
+        # The noise of a series, or of several curators together, is not that of the guarantee.
+        combined = release.parameters.get("combined")
+        loss = release.guarantee.loss if combined is None else loss_from_json(combined["noise_like"])
+        strength = strength_of(first, loss, unit, head=self.head_.size)
         strength /= release.parameters.get("series", {}).get("noise_factor", 1)
         self.ranking_ = "neighbors" if strength >= CROSSOVER[unit.what] else "popularity"
 

@@ -123,7 +123,7 @@ class PrivateCosine(HeadModel):
             return item_gram(bought, _unrated(public.n_items), head, **self._kind)
 
         found = {"noise_together": choice.rest.for_sums().standard_deviation(together(_purchases(public)))}
-        matrices = yield Round(together, choice.rest.for_sums())
+        matrices = yield Round(together, choice.rest.for_sums(), noise=("noise_together",))
         items = pl.DataFrame({"item_id": public.items.series})
         return {**parts, "head": head, "together": matrices[0], "items": items}, found
 

@@ -51,6 +51,9 @@ SPREAD = 0.06
 OFFSETS = 0.12
 """How far items usually are from the general level, in widths of the scale."""
 
+NOISE = ("noise_differences", "noise_counts")
+"""The figures of the noise on differences and on counts."""
+
 _THEOREMS = {
     ("user", "add-remove"): "Theorem 1",
     ("record", "add-remove"): "Theorem 2",
@@ -173,8 +176,7 @@ class PrivateSlopeOne(HeadModel):
 
     def _noise(self, choice: HeadChoice, bounds: WeighedPairs) -> dict[str, float]:
         """The noise on differences and counts of a head of this size."""
-        names = ("noise_differences", "noise_counts")
-        each = zip(names, self._mechanisms(choice), bounds, strict=True)
+        each = zip(NOISE, self._mechanisms(choice), bounds, strict=True)
         return {name: mechanism.standard_deviation(sums) for name, mechanism, sums in each}
 
     def _rounds(self, plan: Plan) -> Rounds:
@@ -182,7 +184,9 @@ class PrivateSlopeOne(HeadModel):
         head, parts = yield from choice.rounds(plan, public)
         bounds = empty_sums(public.scale, head.size, **self._kind)
         differences, counts = yield Round(
-            lambda records: difference_sums(records, head, **self._kind), self._mechanisms(choice)
+            lambda records: difference_sums(records, head, **self._kind),
+            self._mechanisms(choice),
+            noise=NOISE,
         )
         released = {
             **parts,

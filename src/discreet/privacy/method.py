@@ -77,11 +77,15 @@ class Round:
         Where later rounds are computed by what this one released: the name of the part of the release that has it. In a
         series (``discreet.series``) that part stays as it was first released, since it fixes what later sums are about;
         the part ``NAME_now`` beside it is up to date. Only the last round may go without.
+    noise
+        For each mechanism the parameter of the release that has the deviation of its noise. Where releases of several
+        curators are combined (``discreet.combining``), it becomes that of the sum.
     """
 
     statistics: Callable[[Any], Any]
     mechanism: Mechanism | tuple[Mechanism, ...]
     settles: str = ""
+    noise: tuple[str, ...] = ()
 
     def computed(self, part: Any) -> tuple[Any, ...]:
         """The sums of one part of the people, for each of the mechanisms."""
@@ -176,6 +180,10 @@ class Method(ABC):
         How people enter a series of releases (``discreet.series``). "once": each person on one step, with all records
         that they have by then. "records": record by record, as long as the squared length of the person's counts is at
         most ``cap``; the sums of such records are plain counts. Empty: the method has no series.
+    adds : mapping
+        The parts of a release that are noisy sums, where those of several curators can be added up as they are: each
+        with the parameters that grow with its noise, the standard deviation first. Empty where a release is something
+        else; its rounds may still be combined one by one (``discreet.combining``).
     """
 
     name: ClassVar[str]
@@ -184,6 +192,7 @@ class Method(ABC):
     is_model: ClassVar[bool] = False
     listed: ClassVar[str] = ""
     enters: ClassVar[Enters] = ""
+    adds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     # What a method fills in
 

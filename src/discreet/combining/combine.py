@@ -1,0 +1,337 @@
+"""Releases of several curators become one: sums add up, and so do the variances of their noise.
+
+Whoever combines reads releases alone, so it costs nothing and needs nobody's records. ``docs/proofs/combining.md`` has
+the theorems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from discreet.combining.promises import People, combined_guarantee, described, stated_budget
+from discreet.combining.rounds import (
+    BUDGET,
+    ROUND,
+    Shared,
+    leaves,
+    loaded,
+    named,
+    require_round,
+    require_same_items,
+)
+from discreet.combining.stages import Array, Stage, by_round, epsilon_like, part_name, played
+from discreet.common.arguments import require_choice
+from discreet.errors import ReleaseError, UsageError
+from discreet.models.registry import registered
+from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.method import Method, Plan
+from discreet.privacy.numbers import as_fraction
+from discreet.privacy.release import Release
+
+__all__ = ["combine"]
+
+ALIKE = 1e-6
+"""Noise of a later round that differs by less from what the first round lets expect is as expected."""
+
+
+def combine(
+    *parts: Release | str | Path, people: Literal["disjoint", "may-overlap"], name: str | None = None
+) -> Release:
+    """One release from those of several curators, of the sums of all of them.
+
+    Counts are added up as they are. Methods of several rounds are combined round by round: the combination of one round
+    is what each curator starts the next one from (``release_round``), and that of the last one is the model.
+
+    Parameters
+    ----------
+    parts
+        Releases of one method with the same settings (but for ε and δ) and the same catalog, or folders with them.
+        Combinations can be combined again.
+    people
+        Whether nobody is in two of the parts ("disjoint"), which the curators declare and nobody can check, or
+        somebody may be ("may-overlap").
+    name
+        What the records of all are called; the names of the parts unless given.
+
+    Returns
+    -------
+    Release
+        Where people are disjoint, the guarantee is the weakest of the parts; otherwise it is their composition. It is
+        charged to nobody: each curator has charged their own part.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=600, items=80, seed=7)
+    >>> shops = [films.filter(films.user % 3 == shop, independent="user") for shop in range(3)]
+    >>> counts = [dc.counting.ItemCounts(epsilon=1, delta="1e-6").release(shop) for shop in shops]
+    >>> together = dc.combine(*counts, people="disjoint")
+    >>> together.guarantee.loss == counts[0].guarantee.loss
+    True
+    >>> round(together.parameters["noise_sd"] / counts[0].parameters["noise_sd"], 3)  # the square root of 3
+    1.732
+    """
+    require_choice(people, "people", ("disjoint", "may-overlap"))
+    releases = [loaded(part) for part in parts]
+    _require_several(releases)
+    first, rest = releases[0], releases[1:]
+    if any((one.kind == ROUND) != (first.kind == ROUND) for one in rest):
+        raise ReleaseError("some of these are releases of a round, and some are not: they cannot be added up.")
+    together = _added_rounds if first.kind == ROUND else _added_releases
+    facts, guarantee, found = together(releases, people)
+    return Release(
+        guarantee=guarantee,
+        parts=found,
+        dataset=" + ".join(dict.fromkeys(one.dataset or "(unnamed)" for one in releases)) if name is None else name,
+        sandboxed=any(one.sandboxed for one in releases),
+        **facts,
+    )
+
+
+def _require_several(releases: Sequence[Release]) -> None:
+    if len(releases) < 2:
+        raise UsageError("at least two releases are required.")
+    seen: dict[str, str] = {}
+    for release in releases:
+        for leaf in leaves(release):
+            if leaf in seen:
+                raise ReleaseError(
+                    f"release {leaf[:12]} is there twice, in {seen[leaf]} and in {named(release)}: its people would "
+                    "count twice.",
+                    remedy="Name each part once.",
+                )
+            seen[leaf] = named(release)
+    units = {str(one.guarantee.unit): one for one in releases}
+    if len(units) > 1:
+        raise ReleaseError(f"the parts protect different units: {' and '.join(units)}.")
+
+
+Added = tuple[dict[str, Any], Guarantee, Mapping[str, Any]]
+"""Facts about the release, its guarantee, its parts."""
+
+
+# Releases as they are
+
+
+def _added_releases(releases: Sequence[Release], people: People) -> Added:
+    first = releases[0]
+    for one in releases[1:]:
+        if (one.kind, one.mechanism) != (first.kind, first.mechanism):
+            raise ReleaseError(f"{named(one)} is a release of {one.mechanism}, not of {first.mechanism}.")
+    adds = _sums_of(first)
+    figures = {
+        figure: names[0]
+        for part, names in adds.items()
+        if part in first.parts
+        for figure in names
+        if figure in first.parameters
+    }
+    for one in releases[1:]:
+        _require_same_settings(first, one, {*BUDGET, *figures, "combined"})
+        _require_same_parts(first, one, adds)
+    if len({as_fraction(one.parameters.get("delta", 0)) > 0 for one in releases}) > 1:
+        raise ReleaseError(
+            "some parts have delta = 0 and others have not: their sums are bounded in different ways.",
+            remedy="All curators need a delta above 0, or none.",
+        )
+    growth = {
+        deviation: math.sqrt(sum(float(one.parameters[deviation]) ** 2 for one in releases))
+        / float(first.parameters[deviation])
+        for deviation in set(figures.values())
+    }
+    parameters = {
+        **first.parameters,
+        **{figure: first.parameters[figure] * growth[deviation] for figure, deviation in figures.items()},
+        **stated_budget(releases),
+        "combined": described(releases, people),
+    }
+    parts = {name: _sum_of(releases, name) if name in adds else part for name, part in first.parts.items()}
+    facts = {"kind": first.kind, "mechanism": first.mechanism, "model": first.model, "parameters": parameters}
+    return facts, combined_guarantee(releases, people, first.guarantee.subject), parts
+
+
+def _sums_of(release: Release) -> Mapping[str, tuple[str, ...]]:
+    """The parts of a release that are sums; refuses what is not made of sums, and says what to do."""
+    method, known = registered(release.mechanism), release.parameters
+    if "series" in known:
+        raise ReleaseError(f"{named(release)} is a step of a series, which cannot be combined.")
+    if "finish" in known:
+        raise ReleaseError(
+            f"the counts of {named(release)} are finished, so they are no sums any more.",
+            remedy="Combine the counts as they were drawn, and finish the combination.",
+        )
+    adds = dict(getattr(method, "adds", {}))
+    if not adds or not all(isinstance(known.get(adds[part][0]), float) for part in adds if part in release.parts):
+        way = _round_by_round(method)
+        raise ReleaseError(f"releases of {release.mechanism} cannot be added up{way[0]}.", remedy=way[1])
+    return adds
+
+
+def _round_by_round(method: type[Any]) -> tuple[str, str]:
+    if issubclass(method, Method) and method.reads == "sums":
+        return (
+            ": each was made by what its first round said, which differs",
+            "Run the method round by round: --round 1, combine, --round 2 --after … (docs/curators.md).",
+        )
+    return "", "Take a method that releases sums over people, such as weighted counts or private-recommender."
+
+
+def _require_same_settings(first: Release, other: Release, free: set[str]) -> None:
+    for name in {**first.parameters, **other.parameters}:
+        mine, theirs = first.parameters.get(name), other.parameters.get(name)
+        if name not in free and mine != theirs:
+            raise ReleaseError(
+                f"{named(other)} was made with {name} = {theirs!r}, not {mine!r}.",
+                remedy="All curators need the same settings; epsilon and delta may differ.",
+            )
+
+
+COUNT = "count"
+TEXTS = ("title",)
+"""Columns that say nothing about which number a row has."""
+
+
+def _require_same_parts(first: Release, other: Release, adds: Mapping[str, Any]) -> None:
+    """What is no sum must be the same: the catalog, the values of contexts, a public head."""
+    for name in {**first.parts, **other.parts}:
+        if name not in first.parts or name not in other.parts:
+            raise ReleaseError(f"of {named(first)} and {named(other)} one has no part {name!r}.")
+        mine, theirs = first.parts[name], other.parts[name]
+        if isinstance(mine, pl.DataFrame) and isinstance(theirs, pl.DataFrame):
+            require_same_items(mine["item_id"], theirs["item_id"], named(other))
+            keys = [column for column in mine.columns if column not in (COUNT, *TEXTS)]
+            if not all(column in theirs.columns and mine[column].equals(theirs[column]) for column in keys):
+                raise ReleaseError(f"the table {name!r} of {named(other)} has other rows.")
+        elif name in adds:
+            if np.shape(mine) != np.shape(theirs):
+                raise ReleaseError(f"the part {name!r} of {named(other)} has another size.")
+        elif not np.array_equal(np.asarray(mine), np.asarray(theirs)):
+            raise ReleaseError(f"the part {name!r} of {named(other)} differs.", remedy="Combine round by round.")
+
+
+def _sum_of(releases: Sequence[Release], name: str) -> Any:
+    parts = [one.parts[name] for one in releases]
+    if isinstance(parts[0], pl.DataFrame):
+        counts = np.sum([one[COUNT].to_numpy() for one in parts if isinstance(one, pl.DataFrame)], axis=0)
+        return parts[0].with_columns(pl.Series(COUNT, counts))
+    return sum(np.asarray(one) for one in parts)
+
+
+# Releases of a round
+
+
+def _added_rounds(releases: Sequence[Release], people: People) -> Added:
+    for one in releases:
+        require_round(one, "each part")
+    first, shared = releases[0], Shared.of_release(releases[0])
+    number = first.parameters["round"]["number"]
+    for one in releases[1:]:
+        shared.require_same(Shared.of_release(one), named(one))
+        _require_same_round(first, one)
+    earlier = by_round(first.parts, number)
+    summed = [_summed(arrays) for arrays in zip(*(by_round(one.parts, number)[-1] for one in releases), strict=True)]
+    noise = [*first.parameters["round"]["noise"][:-1], _noise_of_sum(releases)]
+    like = dict(first.parameters["round"]["like"])
+    if number == 1:
+        like = _like(shared, releases, noise[0])
+    driver = shared.method(**like)
+    plan = shared.plan(driver, shared.shape.public)
+    stage = played(driver, plan, shared.shape.public, [*earlier[:-1], summed])
+    if stage.made is None:
+        return _next_round(releases, people, {"like": like, "noise": noise}, summed)
+    return _finished(releases, people, driver, plan, stage, noise)
+
+
+def _require_same_round(first: Release, other: Release) -> None:
+    mine, theirs = first.parameters["round"], other.parameters["round"]
+    if mine["number"] != theirs["number"]:
+        raise ReleaseError(f"{named(other)} is round {theirs['number']}, {named(first)} is round {mine['number']}.")
+    if (mine["after"], mine["before"], mine["like"]) != (theirs["after"], theirs["before"], theirs["like"]) and (
+        mine["number"] > 1
+    ):
+        raise ReleaseError(
+            f"{named(other)} comes after another round than {named(first)}: {str(theirs['after'])[:12]}, not "
+            f"{str(mine['after'])[:12]}. Their sums are about different things.",
+            remedy="All curators start a round from the same combination of the one before.",
+        )
+
+
+def _summed(arrays: Sequence[Array]) -> Array:
+    if len({one.shape for one in arrays}) > 1 or len({one.dtype for one in arrays}) > 1:
+        raise ReleaseError("the arrays of these rounds have different shapes.")
+    if not all((np.abs(one.astype(np.float64)) < 2.0**62 / len(arrays)).all() for one in arrays):
+        raise ReleaseError("a number of these rounds is not finite, or their sum is too large.")
+    return np.sum(np.stack(arrays), axis=0, dtype=arrays[0].dtype)
+
+
+def _noise_of_sum(releases: Sequence[Release]) -> list[float]:
+    """Of the latest round: variances add up, for each mechanism."""
+    each = [one.parameters["round"]["noise"][-1] for one in releases]
+    return [math.sqrt(sum(deviation**2 for deviation in column)) for column in zip(*each, strict=True)]
+
+
+def _like(shared: Shared, releases: Sequence[Release], noise: Sequence[float]) -> dict[str, str]:
+    """The budget of a single release with as much noise as the sum: it decides what such noise is good for."""
+    deltas = [as_fraction(one.parameters.get("delta", 0)) for one in releases]
+    method = shared.method(shared.settings["epsilon"], str(max(deltas)))
+    plan = shared.plan(method, shared.shape.public)
+    step = played(method, plan, shared.shape.public, []).next
+    epsilon = epsilon_like(step, plan.loss, noise[0], max(deltas))
+    return {"epsilon": str(shared.settings["epsilon"] if epsilon is None else epsilon), "delta": str(max(deltas))}
+
+
+def _next_round(releases: Sequence[Release], people: People, changed: dict[str, Any], summed: list[Array]) -> Added:
+    """A round that others follow: as each of the parts, with the sums of all."""
+    first = releases[0]
+    number = first.parameters["round"]["number"]
+    parameters = {
+        **first.parameters,
+        **stated_budget(releases),
+        "round": {**first.parameters["round"], **changed, "took_part": None},
+        "combined": described(releases, people),
+    }
+    parts = {**first.parts, **{part_name(number, place): array for place, array in enumerate(summed, start=1)}}
+    facts = {"kind": ROUND, "mechanism": first.mechanism, "model": False, "parameters": parameters}
+    return facts, combined_guarantee(releases, people, first.guarantee.subject), parts
+
+
+def _finished(
+    releases: Sequence[Release], people: People, driver: Method, plan: Plan, stage: Stage, noise: list[list[float]]
+) -> Added:
+    """What the method makes of all rounds: a release like any other."""
+    assert stage.made is not None
+    parts, found = stage.made if isinstance(stage.made, tuple) else (stage.made, {})
+    figures = {**plan.details, **plan.expected, **found}
+    for step, deviations in zip(stage.steps, noise, strict=True):
+        expected = step.deviations(step.mechanisms)
+        for place, (deviation, known) in enumerate(zip(deviations, expected, strict=True)):
+            ratio = deviation / known if known else 1.0
+            if place < len(step.asked.noise):
+                figures[step.asked.noise[place]] *= ratio
+            elif abs(ratio - 1) > ALIKE:
+                raise ReleaseError(
+                    f"the parts of a later round of {driver.name} have {ratio:.4g} times the noise that those of the "
+                    "first one let expect.",
+                    remedy="The same curators need to take part in all rounds, with the same epsilon and delta.",
+                )
+    known = releases[0].parameters["round"]
+    budget = {name: value for name, value in stated_budget(releases).items() if name in driver.parameters}
+    parameters = {
+        **driver._described(),
+        **figures,
+        **budget,
+        "combined": {
+            **described(releases, people),
+            "after": known["after"],
+            "single_release": known["like"] if known["number"] > 1 else {n: str(getattr(driver, n, 0)) for n in BUDGET},
+            "noise_like": plan.loss.to_json(),
+        },
+    }
+    facts = {"kind": driver.kind, "mechanism": driver.name, "model": driver.is_model, "parameters": parameters}
+    return facts, combined_guarantee(releases, people, plan.subject, joint=plan.joint), parts

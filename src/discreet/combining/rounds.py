@@ -1,0 +1,398 @@
+"""One round of a method by one curator: a release of its own, with a guarantee of its own.
+
+What the round is about follows from the rounds before it, which all curators combined. ``docs/proofs/combining.md`` has
+the theorems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
+from discreet.data.interactions import Interactions
+from discreet.errors import ReleaseError, UsageError
+from discreet.models.registry import create, registered
+from discreet.privacy.bounding import require_catalog
+from discreet.privacy.guarantees import Standing
+from discreet.privacy.losses import add, loss_from_json
+from discreet.privacy.method import Method, Plan, Rounds, settings_as_json
+from discreet.privacy.numbers import as_fraction
+from discreet.privacy.parallel import composed
+from discreet.privacy.release import Release
+from discreet.series.records import RecordShape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.privacy.ledger import Ledger
+
+__all__ = [
+    "BUDGET",
+    "CATALOG",
+    "ROUND",
+    "OneRound",
+    "Shared",
+    "leaves",
+    "loaded",
+    "named",
+    "release_round",
+    "require_round",
+    "require_same_items",
+]
+
+ROUND, CATALOG = "round", "catalog"
+BUDGET = ("epsilon", "delta")
+
+
+def release_round(
+    method: Method,
+    data: Any,
+    *,
+    after: Release | str | Path | None = None,
+    contexts: Sequence[Any] = (),
+    ledger: Ledger | None = None,
+    allow_refuted: bool = False,
+) -> Release:
+    """Release one round of a method from the records of one curator.
+
+    Parameters
+    ----------
+    method
+        With the budget of all rounds; a round spends the share that the method gives it.
+    data
+        The records of this curator.
+    after
+        What the round before has released: the combination of all curators, or a folder with it. None for the first.
+    contexts
+        For counts: what to count by.
+    ledger
+        Where the loss of this round is charged.
+    allow_refuted
+        Run a published method whose guarantee is known not to hold.
+
+    Returns
+    -------
+    Release
+        Of kind "round": noisy sums, to be combined with those of others by ``combine``.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=600, items=80, seed=7)
+    >>> first = release_round(dc.PrivateRecommender(epsilon=8), films)
+    >>> first.kind, sorted(first.parts)
+    ('round', ['catalog', 'round1_1'])
+    """
+    return OneRound(method, None if after is None else loaded(after)).release(
+        data, contexts=contexts, ledger=ledger, allow_refuted=allow_refuted
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What curators have to agree on: the method with its settings but for the budget, the catalog, the rating scale.
+
+    Parameters
+    ----------
+    name
+        The method, by its name.
+    settings
+        All of its settings, JSON-able.
+    contexts
+        What is counted by, as it was declared.
+    shape
+        What is public about the records.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    contexts: tuple[str, ...]
+    shape: RecordShape
+
+    @classmethod
+    def of(cls, method: Method, public: Interactions, contexts: Sequence[Any], used: Sequence[str]) -> Shared:
+        declared = tuple(str(one) for one in contexts)
+        return cls(method.name, settings_as_json(method), declared, RecordShape.of(public, list(used)))
+
+    @classmethod
+    def of_release(cls, release: Release) -> Shared:
+        """As a round says it."""
+        known = release.parameters
+        shape = RecordShape.from_json(known["shape"], release.table(CATALOG))
+        return cls(known["method"], known["settings"], tuple(known["contexts"]), shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the catalog."""
+        return {
+            "method": self.name,
+            "settings": dict(self.settings),
+            "contexts": list(self.contexts),
+            "shape": self.shape.to_json(),
+        }
+
+    def method(self, epsilon: Any, delta: Any) -> Method:
+        """The method with another budget."""
+        budget = {name: value for name, value in zip(BUDGET, (epsilon, delta), strict=True) if name in self.settings}
+        return create(self.name, **{**self.settings, **budget})
+
+    def plan(self, method: Method, public: Any) -> Plan:
+        """The plan of the method with some budget."""
+        return method.plan(public, **({"contexts": self.contexts} if self.contexts else {}))
+
+    def require_same(self, other: Shared, whose: str) -> None:
+        """Refuse another method, other settings, another catalog; budgets may differ."""
+        if other.name != self.name:
+            raise ReleaseError(f"{whose} is a round of {other.name}, not of {self.name}.")
+        for name in {**self.settings, **other.settings}:
+            mine, theirs = self.settings.get(name), other.settings.get(name)
+            if name not in BUDGET and mine != theirs:
+                raise ReleaseError(
+                    f"{whose} was made with {name} = {theirs!r}, not {mine!r}.",
+                    remedy="All curators need the same settings; epsilon and delta may differ.",
+                )
+        if (as_fraction(self.settings.get("delta", 0)) > 0) != (as_fraction(other.settings.get("delta", 0)) > 0):
+            raise ReleaseError(
+                f"of {whose} and the others one has delta = 0 and the other has not: their sums are bounded in "
+                "different ways, and do not add up.",
+                remedy="All curators need a delta above 0, or none.",
+            )
+        if self.contexts != other.contexts:
+            raise ReleaseError(f"{whose} has the contexts {list(other.contexts)}, not {list(self.contexts)}.")
+        self._require_same_public(other, whose)
+
+    def _require_same_public(self, other: Shared, whose: str) -> None:
+        require_same_items(self.shape.catalog["item_id"], other.shape.catalog["item_id"], whose)
+        for name in self.settings.get("features", ()):
+            if not self.shape.catalog[name].equals(other.shape.catalog[name]):
+                raise ReleaseError(f"{whose} has another column {name!r} in its catalog.")
+        words = {
+            "scale": "the rating scale",
+            "rated": "that there are ratings",
+            "may_repeat": "that records may repeat",
+        }
+        for name, what in words.items():
+            mine, theirs = getattr(self.shape, name), getattr(other.shape, name)
+            if mine != theirs:
+                raise ReleaseError(
+                    f"{what} is declared as {theirs!r} in {whose}, and as {mine!r} otherwise.",
+                    remedy="All curators need to read their records with the same options.",
+                )
+
+
+def require_same_items(mine: pl.Series, theirs: pl.Series, whose: str) -> None:
+    """Refuse another catalog, or the same one in another order."""
+    if mine.dtype == theirs.dtype and mine.equals(theirs):
+        return
+    same = mine.dtype == theirs.dtype and set(mine.to_list()) == set(theirs.to_list())
+    how = "the same items in another order" if same else "another catalog"
+    raise ReleaseError(f"{whose} has {how}.", remedy="Give all curators the same catalog file (--catalog).")
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A round with the mechanisms that one curator's budget pays for."""
+
+    method: Method
+    plan: Plan
+    step: Step
+    mechanisms: tuple[Any, ...]
+    earlier: Sequence[Sequence[Array]]
+    catalog: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class OneRound(Method):
+    """One round of a method.
+
+    Parameters
+    ----------
+    method
+        With the budget of all rounds.
+    after
+        The combined round before; None for the first.
+    took_part
+        Whether a release of this curator is among the parts of ``after``, as far as the ledger tells.
+
+    Privacy
+    -------
+    Unit and caps are those of the method. The round spends its share of the budget, so that all rounds together spend
+    what a release of the method spends. What is asked for follows from ``after`` and from what is public; bounds and
+    noise hold whatever ``after`` is, so nobody has to trust those who made it (``docs/proofs/combining.md``,
+    Theorem 3).
+    """
+
+    method: Method
+    after: Release | None = None
+    took_part: bool | None = None
+
+    kind: ClassVar[str] = ROUND
+
+    def __post_init__(self) -> None:
+        if self.after is not None:
+            require_round(self.after, "what comes before a round")
+        if self.method.reads != "sums":
+            raise UsageError(
+                f"{self.method.name} cannot be run round by round: it does not release sums over people.",
+                remedy="Take a method that releases sums, such as private-recommender or weighted counts.",
+            )
+        if _unknown(self.method):
+            raise UsageError(
+                f"{self.method.name} is not registered, so nobody could combine its rounds.",
+                remedy="Register its class first: discreet.models.registry.register(…).",
+            )
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"round {self.number} of {self.method.name}"
+
+    @property
+    def number(self) -> int:
+        return 1 if self.after is None else self.after.parameters["round"]["number"] + 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {}  # all of them follow from the plan
+
+    def _described(self) -> dict[str, Any]:
+        return {}
+
+    def release(
+        self, data: Any, *asked: Any, ledger: Ledger | None = None, allow_refuted: bool = False, **options: Any
+    ) -> Release:
+        known = getattr(ledger, "account_of_release", None)
+        mine = self
+        if self.after is not None and known is not None:
+            mine = replace(self, took_part=any(known(part) is not None for part in leaves(self.after)))
+        return super(OneRound, mine).release(data, *asked, ledger=ledger, allow_refuted=allow_refuted, **options)
+
+    def plan(self, data: Any, *, contexts: Sequence[Any] = ()) -> Plan:
+        """What a release of this round will be and guarantee. Reads no record, spends nothing."""
+        whole = self._whole(data)
+        if not isinstance(whole, Interactions):
+            raise UsageError("rounds are combined for records of users and items.")
+        require_catalog(whole, "a release that several curators combine")
+        public = whole.emptied()
+        own = self.method.plan(public, **({"contexts": contexts} if contexts else {}))
+        shared = Shared.of(self.method, public, contexts, list(own.details.get("contexts", ())))
+        driver, plan, earlier, known = self._driver(shared, public, own)
+        step = played(driver, plan, public, earlier).next
+        mechanisms = step.paid_by(own.loss)
+        for mechanism, sums in zip(mechanisms, step.bounds, strict=True):
+            mechanism.check(sums)
+        budget = {name: shared.settings[name] for name in BUDGET if name in shared.settings}
+        noise = [*known["noise"], step.deviations(mechanisms)]
+        details = {**budget, **shared.to_json(), "round": {**known, "number": self.number, "noise": noise}}
+        return replace(
+            own,
+            loss=reduce(add, _losses(mechanisms)),
+            subject=f"round {self.number} of {own.subject}{self._followed()}",
+            basis=f"a round of a method, docs/proofs/combining.md, Theorem 3; {own.basis}",
+            joint=False,  # of a round nobody has results of their own
+            expected={},
+            details=details,
+            public=_Ready(driver, plan, step, mechanisms, earlier, shared.shape.catalog),
+        )
+
+    def _driver(
+        self, shared: Shared, public: Interactions, own: Plan
+    ) -> tuple[Method, Plan, Sequence[Sequence[Array]], dict[str, Any]]:
+        """The method that decides what is asked for, with its plan: the same one for all curators."""
+        if self.after is None:
+            like = {name: shared.settings.get(name, "0") for name in BUDGET}
+            return self.method, own, (), {"after": None, "took_part": None, "before": None, "like": like, "noise": []}
+        shared.require_same(Shared.of_release(self.after), named(self.after))
+        known = self.after.parameters["round"]
+        driver = shared.method(**known["like"])
+        facts = {
+            "after": self.after.id,
+            "took_part": self.took_part,
+            "before": before(self.after),
+            "like": known["like"],
+            "noise": known["noise"],
+        }
+        return driver, shared.plan(driver, public), by_round(self.after.parts, known["number"]), facts
+
+    def _followed(self) -> str:
+        if self.after is None:
+            return ""
+        stranger = ", in which this curator took no part" if self.took_part is False else ""
+        return f", after {self.after.dataset or 'an unnamed round'} ({self.after.id[:12]}){stranger}"
+
+    def _plan(self, public: Any) -> Plan:
+        return self.plan(public)
+
+    def _prepare(self, data: Interactions, plan: Plan) -> Any:
+        return plan.public.method._prepare(data, plan.public.plan)
+
+    def _rounds(self, plan: Plan) -> Rounds:
+        ready: _Ready = plan.public
+        several = isinstance(ready.step.asked.mechanism, tuple)
+        mine = ready.mechanisms if several else ready.mechanisms[0]
+        answer = yield replace(ready.step.asked, mechanism=mine)
+        rounds = [*ready.earlier, flat(answer, ready.step)]
+        arrays = {
+            part_name(number, place): array
+            for number, round_ in enumerate(rounds, start=1)
+            for place, array in enumerate(round_, start=1)
+        }
+        return {CATALOG: ready.catalog, **arrays}
+
+
+def before(after: Release) -> dict[str, Any]:
+    """What all rounds up to this one have spent of one person, and the weakest of their standings; JSON-able."""
+    promised, earlier = after.guarantee, after.parameters["round"]["before"]
+    if earlier is None:
+        return {"loss": promised.loss.to_json(), "standing": promised.standing.name}
+    loss = composed([loss_from_json(earlier["loss"]), promised.loss])
+    standing = max(Standing[earlier["standing"]], promised.standing, key=lambda one: one.rank)
+    return {"loss": loss.to_json(), "standing": standing.name}
+
+
+def _unknown(method: Method) -> bool:
+    try:
+        return registered(method.name) is not type(method)
+    except UsageError:
+        return True
+
+
+def _losses(mechanisms: Sequence[Any]) -> list[Any]:
+    """What the mechanisms of a round spend; sums that nothing protected can change spend nothing."""
+    losses = [one.loss for one in mechanisms]
+    return [one for one in losses if any(vars(one).values())] or losses[:1]
+
+
+def loaded(release: Release | str | Path) -> Release:
+    """A release, or the one in a folder."""
+    return release if isinstance(release, Release) else Release.load(release)
+
+
+def require_round(release: Release, what: str) -> None:
+    """Refuse what is not the release of a round."""
+    if release.kind != ROUND:
+        raise ReleaseError(
+            f"{what} must be the release of a round, not of {release.kind!r}.",
+            remedy="Make one with --round 1, or with release_round().",
+        )
+    known = release.parameters.get("round")
+    if not isinstance(known, dict) or not {"number", "after", "before", "like", "noise"} <= set(known):
+        raise ReleaseError(f"{named(release)} is not a complete round.", remedy="Get the release again.")
+
+
+def leaves(release: Release) -> list[str]:
+    """The ids of the releases that a combination is made of; that of a single release."""
+    return _leaves(release.id, release.parameters.get("combined", {}).get("parts"))
+
+
+def _leaves(name: str, parts: Sequence[Mapping[str, Any]] | None) -> list[str]:
+    return [name] if not parts else [one for part in parts for one in _leaves(part["id"], part.get("parts"))]
+
+
+def named(release: Release) -> str:
+    """A release in a sentence."""
+    place = "" if release.loaded_from is None else f"{release.loaded_from.name}/ "
+    return f"{place}{release.dataset or 'an unnamed release'} ({release.id[:12]})"
