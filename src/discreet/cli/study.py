@@ -53,7 +53,8 @@ def study(
     """Run a published experiment again, with the published figures beside ours.
 
     Neighbors: pncf, ppns, ppns-assured, twins. Counts: sampling. Pairs and sets: slope-one, subsets. Tags: pritop.
-    Tables: cim. Accuracy of everything that is proved: frontier. A model every week: nightly.
+    Tables: cim. Accuracy of everything that is proved: frontier. A model every week: nightly. Several curators:
+    curators.
 
     Nothing is charged to a ledger: errors are measured on the records themselves, and the report is for their owner.
 

@@ -19,6 +19,7 @@ STUDIES = {
     "ppns-assured": "discreet.studies.ppns_assured:AssuredPPNSStudy",
     "twins": "discreet.studies.twins:TwinsStudy",
     "sampling": "discreet.studies.sampling:SamplingStudy",
+    "curators": "discreet.studies.curators:CuratorsStudy",
     "frontier": "discreet.studies.frontier:FrontierStudy",
     "nightly": "discreet.studies.nightly:NightlyStudy",
     "slope-one": "discreet.studies.slope_one:SlopeOneStudy",
@@ -74,6 +75,6 @@ def study(
     >>> dc.study("nothing")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.UsageError: there is no study 'nothing'. Choose from: cim, frontier, nightly, ...
+    discreet.errors.UsageError: there is no study 'nothing'. Choose from: cim, curators, frontier, ...
     """
     return study_named(name).run(data, seed=seed, quick=quick, models=models, progress=progress)
