@@ -27,6 +27,7 @@ from discreet.combining.rounds import (
 )
 from discreet.combining.stages import Array, Stage, by_round, epsilon_like, part_name, played
 from discreet.common.arguments import require_choice
+from discreet.common.foreign import foreign_errors
 from discreet.errors import ReleaseError, UsageError
 from discreet.models.registry import registered
 from discreet.privacy.guarantees import Guarantee
@@ -84,7 +85,8 @@ def combine(
     if any((one.kind == ROUND) != (first.kind == ROUND) for one in rest):
         raise ReleaseError("some of these are releases of a round, and some are not: they cannot be added up.")
     together = _added_rounds if first.kind == ROUND else _added_releases
-    facts, guarantee, found = together(releases, people)
+    with foreign_errors(lambda words: ReleaseError(f"these releases cannot be combined: {words}.")):
+        facts, guarantee, found = together(releases, people)
     return Release(
         guarantee=guarantee,
         parts=found,
@@ -133,8 +135,9 @@ def _added_releases(releases: Sequence[Release], people: People) -> Added:
         if figure in first.parameters
     }
     for one in releases[1:]:
+        _sums_of(one)
         _require_same_settings(first, one, {*BUDGET, *figures, "combined"})
-        _require_same_parts(first, one, adds)
+        _require_same_parts(first, one)
     if len({as_fraction(one.parameters.get("delta", 0)) > 0 for one in releases}) > 1:
         raise ReleaseError(
             "some parts have delta = 0 and others have not: their sums are bounded in different ways.",
@@ -167,7 +170,10 @@ def _sums_of(release: Release) -> Mapping[str, tuple[str, ...]]:
             remedy="Combine the counts as they were drawn, and finish the combination.",
         )
     adds = dict(getattr(method, "adds", {}))
-    if not adds or not all(isinstance(known.get(adds[part][0]), float) for part in adds if part in release.parts):
+    # An array beside the sums is what an earlier round has said.
+    later = any(not isinstance(part, pl.DataFrame) and name not in adds for name, part in release.parts.items())
+    stated = all(isinstance(known.get(adds[name][0]), float) for name in adds if name in release.parts)
+    if not adds or later or not stated:
         way = _round_by_round(method)
         raise ReleaseError(f"releases of {release.mechanism} cannot be added up{way[0]}.", remedy=way[1])
     return adds
@@ -197,7 +203,7 @@ TEXTS = ("title",)
 """Columns that say nothing about which number a row has."""
 
 
-def _require_same_parts(first: Release, other: Release, adds: Mapping[str, Any]) -> None:
+def _require_same_parts(first: Release, other: Release) -> None:
     """What is no sum must be the same: the catalog, the values of contexts, a public head."""
     for name in {**first.parts, **other.parts}:
         if name not in first.parts or name not in other.parts:
@@ -208,11 +214,8 @@ def _require_same_parts(first: Release, other: Release, adds: Mapping[str, Any])
             keys = [column for column in mine.columns if column not in (COUNT, *TEXTS)]
             if not all(column in theirs.columns and mine[column].equals(theirs[column]) for column in keys):
                 raise ReleaseError(f"the table {name!r} of {named(other)} has other rows.")
-        elif name in adds:
-            if np.shape(mine) != np.shape(theirs):
-                raise ReleaseError(f"the part {name!r} of {named(other)} has another size.")
-        elif not np.array_equal(np.asarray(mine), np.asarray(theirs)):
-            raise ReleaseError(f"the part {name!r} of {named(other)} differs.", remedy="Combine round by round.")
+        elif np.shape(mine) != np.shape(theirs):
+            raise ReleaseError(f"the part {name!r} of {named(other)} has another size.")
 
 
 def _sum_of(releases: Sequence[Release], name: str) -> Any:

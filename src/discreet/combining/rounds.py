@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
+from discreet.common.foreign import foreign_errors
 from discreet.data.interactions import Interactions
 from discreet.errors import ReleaseError, UsageError
 from discreet.models.registry import create, registered
@@ -279,8 +280,10 @@ class OneRound(Method):
         public = whole.emptied()
         own = self.method.plan(public, **({"contexts": contexts} if contexts else {}))
         shared = Shared.of(self.method, public, contexts, list(own.details.get("contexts", ())))
-        driver, plan, earlier, known = self._driver(shared, public, own)
-        step = played(driver, plan, public, earlier).next
+        # What was released before is somebody else's: whatever is wrong with it is found here, before the charge.
+        with foreign_errors(lambda words: ReleaseError(f"nothing can follow this round: {words}.")):
+            driver, plan, earlier, known = self._driver(shared, public, own)
+            step = played(driver, plan, public, earlier).next
         mechanisms = step.paid_by(own.loss)
         for mechanism, sums in zip(mechanisms, step.bounds, strict=True):
             mechanism.check(sums)
