@@ -22,6 +22,7 @@ PACKAGES = {
     "tagging": "Releases of tagging data, and tag recommenders.",
     "coupled": "Many queries about tables, and synthetic rows.",
     "series": "A release every night at the price of one.",
+    "combining": "One release from those of several curators.",
     "subsets": "Private top-k lists against onlookers.",
     "evaluation": "Metrics, protocols and comparisons.",
     "attacks": "Attacks, audits, and risk over epsilon.",

@@ -14,7 +14,7 @@ def films() -> dc.Interactions:
 
 @pytest.fixture(scope="session")
 def shops(films: dc.Interactions) -> list[dc.Interactions]:
-    found = [films.filter(films.user % 3 == shop, independent="user") for shop in range(3)]
+    found = [films.filter(films.user % 3 == shop, independent=True) for shop in range(3)]
     for shop, name in zip(found, ("aker", "bosch", "cole"), strict=True):
         shop.name = name
     return found

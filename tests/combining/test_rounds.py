@@ -182,7 +182,7 @@ def test_models_of_a_combination_recommend(shops: Shops, films: dc.Interactions,
     assert model.recommend(history={"film-3": 5, "film-8": 4}, n=5).height == 5
     model.attach(shops[0])
     assert model.recommend([shops[0].users.ids()[0]], n=3).height == 3
-    assert "combined from 3 curators" in model.guarantee.describe()
+    assert "combined from 3 curators" in model.release_.describe()
 
 
 def test_with_little_noise_it_is_the_model_of_all_records(shops: Shops, films: dc.Interactions) -> None:

@@ -9,7 +9,7 @@ from publishing.running import ROOT, CodeError, blocks, pages_with_code, run
 
 from discreet.models.registry import REGISTRY
 
-ELSEWHERE = {"own-method.md": "tests/docs/test_own_method.py"}
+ELSEWHERE = {"own-method.md": "tests/docs/test_own_method.py", "curators.md": "tests/docs/test_curators.py"}
 """Pages whose code another test runs."""
 
 PAGES = [page for page in pages_with_code() if page.name not in ELSEWHERE]

@@ -118,7 +118,7 @@ def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -
 
         discreet release verify counts/ --ledger budget.db
     """
-    from discreet.combining.rounds import leaves
+    from discreet.combining.shared import leaves
     from discreet.errors import ReleaseError
     from discreet.privacy import Ledger, Release
 

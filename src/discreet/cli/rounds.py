@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from discreet.cli.console import answer_json, note, working
 from discreet.cli.spending import Spending, answer_release, release_facts, saved
 from discreet.errors import ReleaseError, UsageError
-
-if TYPE_CHECKING:
-    from discreet.data import Interactions
 
 __all__ = ["CuratorRound"]
 
@@ -37,9 +34,7 @@ class CuratorRound:
         """Whether one round is wanted, and not the whole method."""
         return self.round is not None or self.after is not None
 
-    def run(
-        self, method: Any, records: Interactions, spending: Spending, *sources: Path | None, **options: Any
-    ) -> None:
+    def run(self, method: Any, records: Any, spending: Spending, *sources: Path | None, **options: Any) -> None:
         """Release the round, save it, and say what it guarantees."""
         from discreet.combining.rounds import OneRound
         from discreet.privacy import Release

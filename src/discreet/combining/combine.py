@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from discreet.combining.promises import People, combined_guarantee, described, stated_budget
-from discreet.combining.rounds import (
+from discreet.combining.shared import (
     BUDGET,
     ROUND,
     Shared,
@@ -70,7 +70,7 @@ def combine(
     --------
     >>> import discreet as dc
     >>> films = dc.synthetic.films(users=600, items=80, seed=7)
-    >>> shops = [films.filter(films.user % 3 == shop, independent="user") for shop in range(3)]
+    >>> shops = [films.filter(films.user % 3 == shop, independent=True) for shop in range(3)]
     >>> counts = [dc.counting.ItemCounts(epsilon=1, delta="1e-6").release(shop) for shop in shops]
     >>> together = dc.combine(*counts, people="disjoint")
     >>> together.guarantee.loss == counts[0].guarantee.loss

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.combining.rounds import BUDGET, ROUND, leaves
+from discreet.combining.shared import BUDGET, ROUND, leaves
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import loss_from_json
 from discreet.privacy.numbers import as_fraction

@@ -13,41 +13,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from discreet.combining.shared import BUDGET, CATALOG, ROUND, Shared, leaves, loaded, named, require_round
 from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
 from discreet.common.foreign import foreign_errors
 from discreet.data.interactions import Interactions
 from discreet.errors import ReleaseError, UsageError
-from discreet.models.registry import create, registered
+from discreet.models.registry import registered
 from discreet.privacy.bounding import require_catalog
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import add, loss_from_json
-from discreet.privacy.method import Method, Plan, Rounds, settings_as_json
-from discreet.privacy.numbers import as_fraction
+from discreet.privacy.method import Method, Plan, Rounds
 from discreet.privacy.parallel import composed
 from discreet.privacy.release import Release
-from discreet.series.records import RecordShape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from discreet.privacy.ledger import Ledger
 
-__all__ = [
-    "BUDGET",
-    "CATALOG",
-    "ROUND",
-    "OneRound",
-    "Shared",
-    "leaves",
-    "loaded",
-    "named",
-    "release_round",
-    "require_round",
-    "require_same_items",
-]
-
-ROUND, CATALOG = "round", "catalog"
-BUDGET = ("epsilon", "delta")
+__all__ = ["OneRound", "release_round"]
 
 
 def release_round(
@@ -92,106 +76,6 @@ def release_round(
     return OneRound(method, None if after is None else loaded(after)).release(
         data, contexts=contexts, ledger=ledger, allow_refuted=allow_refuted
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """What curators have to agree on: the method with its settings but for the budget, the catalog, the rating scale.
-
-    Parameters
-    ----------
-    name
-        The method, by its name.
-    settings
-        All of its settings, JSON-able.
-    contexts
-        What is counted by, as it was declared.
-    shape
-        What is public about the records.
-    """
-
-    name: str
-    settings: Mapping[str, Any]
-    contexts: tuple[str, ...]
-    shape: RecordShape
-
-    @classmethod
-    def of(cls, method: Method, public: Interactions, contexts: Sequence[Any], used: Sequence[str]) -> Shared:
-        declared = tuple(str(one) for one in contexts)
-        return cls(method.name, settings_as_json(method), declared, RecordShape.of(public, list(used)))
-
-    @classmethod
-    def of_release(cls, release: Release) -> Shared:
-        """As a round says it."""
-        known = release.parameters
-        shape = RecordShape.from_json(known["shape"], release.table(CATALOG))
-        return cls(known["method"], known["settings"], tuple(known["contexts"]), shape)
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything but the catalog."""
-        return {
-            "method": self.name,
-            "settings": dict(self.settings),
-            "contexts": list(self.contexts),
-            "shape": self.shape.to_json(),
-        }
-
-    def method(self, epsilon: Any, delta: Any) -> Method:
-        """The method with another budget."""
-        budget = {name: value for name, value in zip(BUDGET, (epsilon, delta), strict=True) if name in self.settings}
-        return create(self.name, **{**self.settings, **budget})
-
-    def plan(self, method: Method, public: Any) -> Plan:
-        """The plan of the method with some budget."""
-        return method.plan(public, **({"contexts": self.contexts} if self.contexts else {}))
-
-    def require_same(self, other: Shared, whose: str) -> None:
-        """Refuse another method, other settings, another catalog; budgets may differ."""
-        if other.name != self.name:
-            raise ReleaseError(f"{whose} is a round of {other.name}, not of {self.name}.")
-        for name in {**self.settings, **other.settings}:
-            mine, theirs = self.settings.get(name), other.settings.get(name)
-            if name not in BUDGET and mine != theirs:
-                raise ReleaseError(
-                    f"{whose} was made with {name} = {theirs!r}, not {mine!r}.",
-                    remedy="All curators need the same settings; epsilon and delta may differ.",
-                )
-        if (as_fraction(self.settings.get("delta", 0)) > 0) != (as_fraction(other.settings.get("delta", 0)) > 0):
-            raise ReleaseError(
-                f"of {whose} and the others one has delta = 0 and the other has not: their sums are bounded in "
-                "different ways, and do not add up.",
-                remedy="All curators need a delta above 0, or none.",
-            )
-        if self.contexts != other.contexts:
-            raise ReleaseError(f"{whose} has the contexts {list(other.contexts)}, not {list(self.contexts)}.")
-        self._require_same_public(other, whose)
-
-    def _require_same_public(self, other: Shared, whose: str) -> None:
-        require_same_items(self.shape.catalog["item_id"], other.shape.catalog["item_id"], whose)
-        for name in self.settings.get("features", ()):
-            if not self.shape.catalog[name].equals(other.shape.catalog[name]):
-                raise ReleaseError(f"{whose} has another column {name!r} in its catalog.")
-        words = {
-            "scale": "the rating scale",
-            "rated": "that there are ratings",
-            "may_repeat": "that records may repeat",
-        }
-        for name, what in words.items():
-            mine, theirs = getattr(self.shape, name), getattr(other.shape, name)
-            if mine != theirs:
-                raise ReleaseError(
-                    f"{what} is declared as {theirs!r} in {whose}, and as {mine!r} otherwise.",
-                    remedy="All curators need to read their records with the same options.",
-                )
-
-
-def require_same_items(mine: pl.Series, theirs: pl.Series, whose: str) -> None:
-    """Refuse another catalog, or the same one in another order."""
-    if mine.dtype == theirs.dtype and mine.equals(theirs):
-        return
-    same = mine.dtype == theirs.dtype and set(mine.to_list()) == set(theirs.to_list())
-    how = "the same items in another order" if same else "another catalog"
-    raise ReleaseError(f"{whose} has {how}.", remedy="Give all curators the same catalog file (--catalog).")
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,35 +251,3 @@ def _losses(mechanisms: Sequence[Any]) -> list[Any]:
     """What the mechanisms of a round spend; sums that nothing protected can change spend nothing."""
     losses = [one.loss for one in mechanisms]
     return [one for one in losses if any(vars(one).values())] or losses[:1]
-
-
-def loaded(release: Release | str | Path) -> Release:
-    """A release, or the one in a folder."""
-    return release if isinstance(release, Release) else Release.load(release)
-
-
-def require_round(release: Release, what: str) -> None:
-    """Refuse what is not the release of a round."""
-    if release.kind != ROUND:
-        raise ReleaseError(
-            f"{what} must be the release of a round, not of {release.kind!r}.",
-            remedy="Make one with --round 1, or with release_round().",
-        )
-    known = release.parameters.get("round")
-    if not isinstance(known, dict) or not {"number", "after", "before", "like", "noise"} <= set(known):
-        raise ReleaseError(f"{named(release)} is not a complete round.", remedy="Get the release again.")
-
-
-def leaves(release: Release) -> list[str]:
-    """The ids of the releases that a combination is made of; that of a single release."""
-    return _leaves(release.id, release.parameters.get("combined", {}).get("parts"))
-
-
-def _leaves(name: str, parts: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    return [name] if not parts else [one for part in parts for one in _leaves(part["id"], part.get("parts"))]
-
-
-def named(release: Release) -> str:
-    """A release in a sentence."""
-    place = "" if release.loaded_from is None else f"{release.loaded_from.name}/ "
-    return f"{place}{release.dataset or 'an unnamed release'} ({release.id[:12]})"

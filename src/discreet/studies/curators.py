@@ -65,7 +65,7 @@ class CuratorsStudy(Study):
         recall = recall.join(whole, on="epsilon", maintain_order="left").with_columns(
             share=pl.col("value") / pl.col("whole")
         )
-        setting = {"people held out": test_users, "people who are learned from": learned_from}
+        setting: dict[str, Any] = {"people held out": test_users, "people who are learned from": learned_from}
         setting["seeds of the splits"] = splits
         return Measurements(setting, {"recall": recall.drop("whole")}, {}, {"delta": settings.delta})
 
@@ -94,4 +94,4 @@ def _values(
 def divided(data: Interactions, curators: int, seed: int) -> list[Interactions]:
     """The people of the data, divided at random into groups of equal size."""
     owner = np.random.default_rng(seed).permutation(data.n_users) % curators
-    return [data.filter(owner[data.user] == curator, independent="user") for curator in range(curators)]
+    return [data.filter(owner[data.user] == curator, independent=True) for curator in range(curators)]

@@ -1,0 +1,124 @@
+"""Three shops, one model: the commands that each of them types, and what becomes of mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.data import synthetic
+from discreet.data.readers import write
+
+SHOPS = ("a", "b", "c")
+
+
+@pytest.fixture
+def shops(tmp_path: Path) -> None:
+    films = synthetic.films(users=240, items=30, seed=7)
+    for number, shop in enumerate(SHOPS):
+        part = films.filter(films.user % 3 == number, independent=True)
+        write(part, tmp_path / f"{shop}.parquet")
+        dc.Ledger(tmp_path / f"{shop}.db").open(
+            dc.read(tmp_path / f"{shop}.parquet"), epsilon=6, delta="1e-6", name=f"people of {shop}"
+        )
+
+
+@pytest.mark.usefixtures("shops")
+def test_counts_of_three_shops(run, tmp_path: Path) -> None:
+    for shop in SHOPS:
+        done = run(*f"count {shop}.parquet --epsilon 1 --cap 20 --ledger {shop}.db --out {shop}".split())
+        assert done.returncode == 0, done.stderr
+    done = run(*["release", "combine", "a", "b", "c", "--disjoint-people", "--out", "abc"])
+    assert done.returncode == 0, done.stderr
+    assert "noisy counts of 30 items, combined from 3 curators" in done.stdout
+    assert "ε = 1." in done.stdout
+    assert run("top", "abc", "-k", 3).returncode == 0
+    whole = run("release", "verify", "abc", "--ledger", "b.db")
+    assert "A part of it was charged to 'people of b'" in whole.stdout, whole.stderr
+    facts = json.loads(run(*["release", "combine", "a", "b", "--people-may-overlap", "--out", "ab", "--json"]).stdout)
+    assert facts["guarantee"]["loss"]["epsilon"] == 2
+    assert [part["id"] for part in facts["parameters"]["combined"]["parts"]] == [
+        dc.Release.load(tmp_path / shop).id for shop in "ab"
+    ]
+    again = run(*["release", "combine", "ab", "c", "--disjoint-people", "--out", "nested", "--name", "everybody"])
+    assert again.returncode == 0, again.stderr
+    assert dc.Release.load(tmp_path / "nested").dataset == "everybody"
+
+
+@pytest.mark.usefixtures("shops")
+def test_a_model_in_two_rounds(run, tmp_path: Path) -> None:
+    budget = "--epsilon 6 --delta 1e-6"
+    for shop in SHOPS:
+        done = run(*f"fit {shop}.parquet {budget} --ledger {shop}.db --round 1 --out {shop}1".split())
+        assert done.returncode == 0, done.stderr
+        assert "round 1 of a ranking model of 30 items" in done.stdout
+    assert run(*["release", "combine", "a1", "b1", "c1", "--disjoint-people", "--out", "round1"]).returncode == 0
+    for shop in SHOPS:
+        asked = f"fit {shop}.parquet {budget} --ledger {shop}.db --round 2 --after round1 --out {shop}2"
+        done = run(*asked.split())
+        assert done.returncode == 0, done.stderr
+        assert "took no part" not in done.stdout
+    # All of the budget is spent, and no more: a third round, or a first one again, would be refused.
+    refused = run(*f"fit a.parquet {budget} --ledger a.db --round 1 --out a1again".split())
+    assert refused.returncode == 3, refused.stderr
+    done = run(*["release", "combine", "a2", "b2", "c2", "--disjoint-people", "--out", "model"])
+    assert done.returncode == 0, done.stderr
+    assert "ε ≈ 6 at δ = 1e-6" in done.stdout
+    (tmp_path / "history.json").write_text(json.dumps({"film-1": 5, "film-2": 4}))
+    best = run("recommend", "model", "--history", "history.json", "-n", 3, "--json")
+    assert len(json.loads(best.stdout)) == 3, best.stderr
+    records = dc.read(tmp_path / "a.parquet")
+    assert isinstance(records, dc.Interactions)
+    somebody = records.users.ids()[0]
+    mine = run("recommend", "model", "--user", somebody, "--data", "a.parquet", "-n", 3, "--json")
+    assert len(json.loads(mine.stdout)) == 3, mine.stderr
+
+
+@pytest.mark.usefixtures("shops")
+def test_counts_in_rounds_and_from_parts(run) -> None:
+    for number, more in enumerate(("", "--after r1 --parts 3"), start=1):
+        for shop in "ab":
+            asked = f"count {shop}.parquet --method hybrid --epsilon 1 --no-ledger --round {number} {more}"
+            done = run(*asked.split(), "--out", f"{shop}{number}")
+            assert done.returncode == 0, done.stderr
+        done = run(*f"release combine a{number} b{number} --disjoint-people --out r{number}".split())
+        assert done.returncode == 0, done.stderr
+    assert run("top", "r2", "-k", 3).returncode == 0
+
+
+FIT = "fit a.parquet --epsilon 6 --delta 1e-6 --no-ledger --out x"
+
+
+@pytest.mark.usefixtures("shops")
+@pytest.mark.parametrize(
+    ("asked", "code", "words"),
+    [
+        ("release combine a a2 --out x", 2, "Give --disjoint-people or --people-may-overlap"),
+        ("release combine a a2 --disjoint-people --people-may-overlap --out x", 2, "--disjoint-people or"),
+        ("release combine a a --disjoint-people --out x", None, "there twice"),
+        ("release combine a --disjoint-people --out x", 2, "at least two"),
+        ("release combine a a2", 2, "--disjoint-people"),
+        ("release combine a a2 --disjoint-people", 2, "--out FOLDER"),
+        ("release combine a r1 --disjoint-people --out x", None, "some are not"),
+        (f"{FIT} --round 2", 2, "Give --after FOLDER"),
+        (f"{FIT} --round 3 --after r1", None, "what follows is round 2"),
+        (f"{FIT} --after a", None, "must be the release of a round"),
+        (f"{FIT} --round 1 --model ease", 2, "no setting"),
+        ("fit a.parquet --no-ledger --out x --round 1 --model ease", 2, "protects nobody"),
+        ("count a.parquet --epsilon 1 --no-ledger --round 1 --finish nonnegative --out x", 2, "for the combination"),
+    ],
+)
+def test_mistakes(run, tmp_path: Path, asked: str, code: int | None, words: str) -> None:
+    records = dc.read(tmp_path / "a.parquet")
+    for place in ("a", "a2"):
+        dc.counting.ItemCounts(epsilon=1).release(records).save(tmp_path / place)
+    from discreet.combining import release_round
+
+    release_round(dc.PrivateRecommender(epsilon=6, delta="1e-6"), records).save(tmp_path / "r1")
+    done = run(*asked.split())
+    assert done.returncode == (code if code is not None else done.returncode)
+    assert done.returncode != 0
+    assert words in " ".join(done.stderr.split())
+    assert not (tmp_path / "x").exists()
