@@ -111,6 +111,7 @@ def open_account(
             per=per,
             time_zone=reading.time_zone if per else None,
             lifetime=lifetime if lifetime is None else (lifetime, lifetime_delta or delta),
+            other_people=new_people,
         )
     if as_json:
         answer_json(account.to_json())

@@ -83,15 +83,16 @@ class Dataset(ABC):
         # Tags have always been text.
         return self._hashed().earlier_fingerprints(self.once_inferred - {"tag"})
 
-    @property
+    @cached_property
     def hash_by_person(self) -> tuple[int, int]:
         """The number of people, and the sum of a hash of each: of disjoint groups of people they add up."""
         return self._hashed().by_person()
 
-    @property
+    @cached_property
     def hash_by_person_without_context(self) -> tuple[int, int]:
         """The same for the records without their context columns."""
-        return self._hashed().without(getattr(self, "context", pl.DataFrame()).columns).by_person()
+        contexts = getattr(self, "context", pl.DataFrame()).columns
+        return self._hashed().without(contexts).by_person() if contexts else self.hash_by_person
 
     @property
     def fingerprint_without_context(self) -> str:

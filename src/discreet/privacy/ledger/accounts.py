@@ -108,6 +108,8 @@ class Account:
         Where the days of its periods begin; None in an account without periods.
     lifetime
         The most that may be lost about all periods together; None where it is not limited.
+    marks
+        How else the fingerprints are known (``families``).
     """
 
     id: int
@@ -120,6 +122,7 @@ class Account:
     who: str
     time_zone: str | None = None
     lifetime: Amount | None = None
+    marks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}: at most {self.terms}, for {self.unit}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -9,8 +11,8 @@ from sqlalchemy.engine import Connection
 
 from discreet.data.fingerprints import left_whole, origin_of
 from discreet.data.interactions import Interactions
-from discreet.data.parted import fingerprint_of_people
-from discreet.errors import BudgetError, LedgerError, PrivacyError, Remedy, UsageError
+from discreet.data.parted import Parted, fingerprint_of_people
+from discreet.errors import BudgetError, DiscreetWarning, LedgerError, PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
 from discreet.privacy.charging import require_covered_as_read
 from discreet.privacy.guarantees import Guarantee
@@ -22,14 +24,22 @@ __all__ = [
     "Dataset",
     "account_of",
     "by_person",
+    "cannot_tell",
     "earlier_fingerprints",
     "family_of",
+    "is_known_by_scan",
+    "known_as",
     "name_of",
     "name_of_account",
+    "not_comparable",
     "require_covered",
+    "require_told_apart",
     "whose_data",
     "without_account",
 ]
+
+
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 class Dataset(Protocol):
@@ -74,6 +84,110 @@ def by_person(data: Dataset | str) -> tuple[str, ...]:
         return ()
     hashes = dict.fromkeys((data.hash_by_person, data.hash_by_person_without_context))
     return tuple(fingerprint_of_people(*one) for one in hashes)
+
+
+BY_PERSON, IN_MEMORY, IN_PARTS, OTHER_KIND = "by-person:", "in-memory:", "in-parts:", "other-kind:"
+"""Marks before fingerprints that say how else a ledger knows them.
+
+``by-person:F``: the data with the fingerprint F of memory are known by person, too. ``in-memory:P``: those with the
+fingerprint P by person are known as in memory, too. ``in-parts:P``: P was given by data in parts. ``other-kind:F``: F
+is of tags or of a table. What has no mark comes from an earlier version, or is what a part was cut from.
+"""
+
+
+def known_as(data: Dataset | str) -> tuple[str, ...]:
+    """Everything that a ledger writes down to know data again: in memory, in parts, and what is cut from them."""
+    family = family_of(data)
+    if isinstance(data, Parted):
+        both = dict.fromkeys((data.fingerprint, data.fingerprint_without_context))
+        return (*family, *both, *(IN_PARTS + one for one in both))
+    if isinstance(data, str) or not FINGERPRINT.fullmatch(family[0]):
+        return family
+    people = by_person(data)
+    mark = BY_PERSON if people else OTHER_KIND
+    return (*family, *people, mark + family[0], *(IN_MEMORY + one for one in people))
+
+
+def not_comparable(data: Dataset | str | None, accounts: Sequence[Account]) -> list[Account]:
+    """Those accounts that may stand for the same people without the ledger being able to tell.
+
+    Data in parts are compared by person, and earlier versions wrote down no such fingerprint. What was cut in memory
+    names the fingerprint of the whole in memory, which an account that was opened with a scan does not have.
+    """
+    if data is None or isinstance(data, str):
+        return []
+    is_part = any(map(origin_of, data.lineage))
+    return [
+        account
+        for account in accounts
+        if (isinstance(data, Parted) and _in_memory_alone(account)) or (is_part and _in_parts_alone(account))
+    ]
+
+
+def _in_memory_alone(account: Account) -> bool:
+    """Whether the account has data that a ledger would not know in parts."""
+    marks = set(account.marks)
+    told = {mark.partition(":")[2] for mark in marks}
+    plain = (one for one in account.fingerprints if FINGERPRINT.fullmatch(one))
+    return any(one not in told for one in plain)
+
+
+def _in_parts_alone(account: Account) -> bool:
+    """Whether the account has data that a ledger would not know by what is cut from them in memory."""
+    marks = set(account.marks)
+    scanned = (mark.removeprefix(IN_PARTS) for mark in marks if mark.startswith(IN_PARTS))
+    return any(IN_MEMORY + one not in marks for one in scanned)
+
+
+def is_known_by_scan(data: Dataset | str, account: Account) -> bool:
+    """Whether whole data in memory are known to their account by a scan alone."""
+    if not isinstance(data, Interactions) or any(map(origin_of, data.lineage)):
+        return False  # a part would become data of its own
+    return data.fingerprint not in account.fingerprints and bool({*by_person(data)} & {*account.fingerprints})
+
+
+def require_told_apart(data: Dataset | str | None, accounts: Sequence[Account], *, other_people: bool) -> None:
+    """Refuse a new account for people who may have one under a fingerprint that cannot be compared.
+
+    Parameters
+    ----------
+    other_people
+        Whether it was declared that they have none: then this is only said.
+    """
+    if unclear := not_comparable(data, accounts):
+        if not other_people:
+            raise cannot_tell(data, unclear)
+        known = ", ".join(account.name for account in unclear)
+        warnings.warn(
+            f"whether {name_of(data or '')} is about the people of {known} cannot be told from its fingerprint. A new "
+            "account is opened, as it was declared that these are other people.",
+            DiscreetWarning,
+            stacklevel=4,
+        )
+
+
+def cannot_tell(data: Any, accounts: Sequence[Account]) -> LedgerError:
+    """The error for data that may be those of an account, where the ledger cannot compare them."""
+    known, first = ", ".join(account.name for account in accounts), accounts[0].name
+    parts = isinstance(data, Parted)
+    reason = (
+        "is in parts, and the ledger knows data of {} as they are in memory alone"
+        if parts
+        else "was cut from other data in memory, and the ledger knows data of {} by a scan alone"
+    )
+    what, called = ("the same data, read in memory", "read(…)") if parts else ("the whole, read in memory", "whole")
+    return LedgerError(
+        f"{name_of(data)} {reason.format(known)}: whether these are the same people cannot be told.",
+        remedy=Remedy(
+            f"If they are, attach {what}, once: ledger.attach({called}, {first!r}); after that they are known."
+            + (f" Data that do not fit into memory: ledger.attach(data, {first!r})." if parts else "")
+            + " If these are other people: ledger.open(data, population=…, epsilon=…, other_people=True).",
+            cli=f"If they are, attach {what}, once: discreet ledger attach DATA {first} --parts memory --ledger …; "
+            "after that they are known."
+            + (f" Data that do not fit into memory: discreet ledger attach DATA {first} --ledger …." if parts else "")
+            + " If these are other people: discreet ledger open DATA --new-people --population NAME --epsilon ….",
+        ),
+    )
 
 
 def earlier_fingerprints(data: Dataset | str) -> tuple[str, ...]:
@@ -126,8 +240,10 @@ def require_covered(connection: Connection, data: Dataset | str, account: Accoun
         return
     unit = guarantee.unit
     require_covered_as_read(data, unit)
-    # A cut that happened to leave nothing out is a cut all the same: to let it pass would tell so.
-    if not left_whole(data) and tables.accounts_of(connection, [data.fingerprint, *earlier_fingerprints(data)]):
+    # A cut that happened to leave nothing out is a cut all the same: to let it pass would tell so. Of a part that was
+    # scanned it is not known whether it has the fingerprint of the whole.
+    own = not left_whole(data) and not (isinstance(data, Parted) and any(map(origin_of, data.lineage)))
+    if own and tables.accounts_of(connection, [data.fingerprint, *earlier_fingerprints(data)]):
         return
     if unit.covers(data.lineage):
         return

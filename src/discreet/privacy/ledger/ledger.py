@@ -26,16 +26,16 @@ from discreet.privacy.ledger.copies import backup
 from discreet.privacy.ledger.families import (
     Dataset,
     account_of,
-    by_person,
-    family_of,
+    known_as,
     name_of,
     name_of_account,
     require_covered,
+    require_told_apart,
     whose_data,
 )
 from discreet.privacy.ledger.populations import Populations
 from discreet.privacy.ledger.requests import Lifetime, Terms, as_json, price_of, said_population
-from discreet.privacy.ledger.retries import KeyedRuns, charged_again, request_of
+from discreet.privacy.ledger.retries import KeyedRuns, charged_again, requests_of
 from discreet.privacy.ledger.series_steps import SeriesSteps
 from discreet.privacy.ledger.statements import Spend, Statement
 from discreet.privacy.ledger.store import store_at
@@ -117,6 +117,7 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
         time_zone: str | None = None,
         lifetime: Lifetime | None = None,
         name: str | None = None,
+        other_people: bool = False,
     ) -> Account:
         """Open the account of a population: once, with the limit that will hold for good.
 
@@ -145,6 +146,9 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
             A limit on all periods together: an epsilon at the delta of the account, or an epsilon and a delta.
         name
             Another word for ``population``, which version 0.1 had.
+        other_people
+            Declare that these people have no account here, where the ledger cannot tell: it knows some of its data as
+            they are in memory alone, or by a scan alone (``docs/larger-than-memory.md``).
         """
         terms = Terms.of(
             epsilon=epsilon, delta=delta, unit=unit, view=view, per=per, time_zone=time_zone, lifetime=lifetime
@@ -158,8 +162,10 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
                     f"these data have an account already: {existing}.",
                     remedy="Charge that one: an account is opened once.",
                 )
-            if named is None and (accounts := tables.all_accounts(connection)):
+            accounts = tables.all_accounts(connection)
+            if named is None and accounts:
                 raise whose_data(name_of(data or ""), accounts)
+            require_told_apart(data, accounts, other_people=other_people)
             chosen = named or name_of_account(data or "")
             if existing := account_of(connection, chosen):
                 raise LedgerError(
@@ -173,7 +179,7 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
                 )
             return tables.add_account(
                 connection,
-                () if data is None else (*family_of(data), *by_person(data)),
+                () if data is None else known_as(data),
                 name=chosen,
                 limit=terms.limit,
                 unit=terms.unit,
@@ -255,20 +261,20 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
         require_allowed(guarantee, allow_refuted=allow_refuted)
         self._require_ledger(data)
         counted, text = guarantee.standing is not Standing.REFUTED, as_json(parameters)
-        request = None if self.key is None else request_of(data, guarantee, mechanism, text, window)
+        requests = () if self.key is None else requests_of(data, guarantee, mechanism, text, window)
         with self._store.read() as connection:
             account = self._require(connection, data)
             require_covered(connection, data, account, guarantee)
             price, guarantee = price_of(account, data, guarantee, window)
             # Charges are never taken back, so what does not fit now never will, and the lock need not be waited for. It
             # also does the slow part of a tight view (which remembers its results) before others have to wait for us.
-            if self._earlier(connection, request) is None:
+            if self._earlier(connection, requests) is None:
                 self._require_room(connection, account, price)
         charged = price if counted else replace(price, loss=guarantee.loss, whole=guarantee.loss)
         with self._store.write() as connection:
             self._store.lock(connection, None if self.key or self.population else account.id)
             self._attach_charged(connection, account, data)
-            earlier, told = self._earlier(connection, request), []
+            earlier, told = self._earlier(connection, requests), []
             if earlier is not None and not earlier.may_have_drawn:
                 number = earlier.id
             else:
@@ -285,7 +291,7 @@ class Ledger(Populations, KeyedRuns, SeriesSteps, KeptAudits):
                     reserved_at=self._now(),
                     who=self.who,
                     key=self.key,
-                    request=request,
+                    request=requests[0] if requests else None,
                 )
                 told += warnings_of(before, [balance.with_(price) for balance in before]) if counted else []
                 told += [] if earlier is None else [charged_again(earlier, number)]

@@ -7,10 +7,19 @@ from typing import Self
 
 from sqlalchemy.engine import Connection
 
-from discreet.errors import BudgetError, LedgerError, UsageError
+from discreet.errors import DiscreetError, LedgerError, UsageError
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.accounts import Account
-from discreet.privacy.ledger.families import Dataset, account_of, by_person, family_of, name_of, without_account
+from discreet.privacy.ledger.families import (
+    Dataset,
+    account_of,
+    cannot_tell,
+    is_known_by_scan,
+    known_as,
+    name_of,
+    not_comparable,
+    without_account,
+)
 from discreet.privacy.ledger.store import Store
 
 __all__ = ["Populations"]
@@ -77,7 +86,7 @@ class Populations:
                     f"these data have an account of their own: {existing}.",
                     remedy="What was charged there cannot be moved.",
                 )
-            return tables.add_fingerprints(connection, target.id, (*family_of(data), *by_person(data)), self._now())
+            return tables.add_fingerprints(connection, target.id, known_as(data), self._now())
 
     def link(self, data: Dataset | str, account: Dataset | str) -> Account:
         """The same as ``attach``, under the name that version 0.1 had for it."""
@@ -107,10 +116,19 @@ class Populations:
         return account
 
     def _attach_charged(self, connection: Connection, account: Account, data: Dataset | str) -> None:
-        """Attach the data of a charge to the population that was named for it."""
-        if self.population is not None and not isinstance(data, str):
-            self._require(connection, data)  # somebody may have attached them elsewhere by now
-            tables.add_fingerprints(connection, account.id, (*family_of(data), *by_person(data)), self._now())
+        """Attach the data of a charge to the population that was named for it.
 
-    def _unknown(self, data: Dataset | str, accounts: tuple[Account, ...] = ()) -> BudgetError:
+        Data that were known by a scan of theirs are attached as they are in memory, so that their parts are known.
+        """
+        if isinstance(data, str):
+            return
+        if self.population is not None:
+            self._require(connection, data)  # somebody may have attached them elsewhere by now
+        elif not is_known_by_scan(data, account):
+            return
+        tables.add_fingerprints(connection, account.id, known_as(data), self._now())
+
+    def _unknown(self, data: Dataset | str, accounts: tuple[Account, ...] = ()) -> DiscreetError:
+        if unclear := not_comparable(data, accounts):
+            return cannot_tell(data, unclear)
         return without_account(data, self._store.where, accounts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -17,25 +17,41 @@ from discreet.errors import LedgerError, UsageError
 from discreet.privacy.folders import MANIFEST
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import tables
-from discreet.privacy.ledger.families import Dataset, family_of
+from discreet.privacy.ledger.families import Dataset, by_person, family_of
 from discreet.privacy.ledger.requests import as_json
 from discreet.privacy.ledger.statements import Entry, Spend
 from discreet.privacy.ledger.store import Store
 
-__all__ = ["KeyedRuns", "charged_again", "request_of"]
+__all__ = ["KeyedRuns", "charged_again", "requests_of"]
 
 FORMAT = 1
 """Of requests; part of their hash."""
 
 
-def request_of(
+def requests_of(
     data: Dataset | str, guarantee: Guarantee, mechanism: str, parameters: str, window: Window | None
+) -> tuple[str, ...]:
+    """Hashes of what is asked for: the settings and the fingerprint of the data.
+
+    The first is the same for records in memory and in parts: a run may be repeated with the other. The last is the one
+    that was written down before there were parts.
+    """
+    named = dict.fromkeys((*by_person(data)[:1], family_of(data)[0]))
+    return tuple(_request(one, data, guarantee, mechanism, parameters, window) for one in named)
+
+
+def _request(
+    named: str,
+    data: Dataset | str,
+    guarantee: Guarantee,
+    mechanism: str,
+    parameters: str,
+    window: Window | None,
 ) -> str:
-    """A hash of what is asked for: the settings and the fingerprint of the data."""
     declared = window or getattr(data, "window", None)
     asked = {
         "format": FORMAT,
-        "data": family_of(data)[0],
+        "data": named,
         "window": None if declared is None else str(declared),
         "mechanism": mechanism,
         "parameters": json.loads(parameters),
@@ -46,9 +62,9 @@ def request_of(
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
-def require_same(entry: Entry, request: str) -> None:
+def require_same(entry: Entry, requests: Sequence[str]) -> None:
     """Refuse another request under a key."""
-    if entry.request != request:
+    if entry.request not in requests:
         raise LedgerError(
             f"something else was asked for under the key {entry.key!r}: entry {entry.id}, {entry.mechanism}, of "
             f"{entry.reserved_at}. The settings or the data differ. Nothing was charged.",
@@ -130,13 +146,13 @@ class KeyedRuns:
         with self._store.read() as connection:
             return tables.entries_under(connection, self.key)
 
-    def _earlier(self, connection: Connection, request: str | None) -> Entry | None:
+    def _earlier(self, connection: Connection, requests: Sequence[str]) -> Entry | None:
         """The latest entry under the key; refuses another request, and one whose release was saved."""
-        if self.key is None or request is None:
+        if self.key is None or not requests:
             return None
         entry = tables.entry_under(connection, self.key)
         if entry is not None:
-            require_same(entry, request)
+            require_same(entry, requests)
             if entry.saved_at is not None:
                 raise saved_already(entry)
         return entry
@@ -169,7 +185,7 @@ class KeyedRuns:
             entry = tables.entry_under(connection, self.key)
         if entry is None:
             return None
-        require_same(entry, request_of(data, guarantee, mechanism, as_json(parameters), window))
+        require_same(entry, requests_of(data, guarantee, mechanism, as_json(parameters), window))
         return entry if kept_in(entry) else None
 
     def saved_under(self, key: str, folder: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -23,6 +24,9 @@ from discreet.privacy.ledger.statements import Entry
 from discreet.privacy.ledger.step_lines import STEP
 from discreet.privacy.losses import Loss, loss_from_json
 from discreet.privacy.units import Unit
+
+MARK = re.compile(r"(by-person|in-memory|in-parts|other-kind):[0-9a-f]{64}")
+"""An entry beside the fingerprints of an account that says how else one of them is known (``families``)."""
 
 __all__ = [
     "account_named",
@@ -114,7 +118,7 @@ def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tup
             limit=Amount(Fraction(row.epsilon), Fraction(row.delta)),
             unit=Unit.of(row.unit),
             view=row.view,
-            fingerprints=_fingerprints(connection, row.id),
+            **_known(connection, row.id),
             opened=row.opened,
             who=row.who,
             time_zone=row.time_zone,
@@ -126,9 +130,12 @@ def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tup
     )
 
 
-def _fingerprints(connection: Connection, account: int) -> tuple[str, ...]:
+def _known(connection: Connection, account: int) -> dict[str, tuple[str, ...]]:
+    """The fingerprints of an account, and the marks that say how else they are known."""
     query = sql.select(FINGERPRINTS.c.fingerprint).where(FINGERPRINTS.c.account == account)
-    return tuple(connection.execute(query.order_by(FINGERPRINTS.c.fingerprint)).scalars())
+    found = tuple(connection.execute(query.order_by(FINGERPRINTS.c.fingerprint)).scalars())
+    marks = tuple(one for one in found if MARK.fullmatch(one))
+    return {"fingerprints": tuple(one for one in found if one not in marks), "marks": marks}
 
 
 # Spends
