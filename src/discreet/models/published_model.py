@@ -18,6 +18,7 @@ from discreet.errors import UsageError
 from discreet.models.recommender import Recommender
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.method import Reads
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,6 +37,7 @@ class PublishedModel(Recommender):
     """
 
     needs_records: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "records"
 
     @abstractmethod
     def _claimed(self) -> Guarantee | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.data.interactions import Interactions
 from discreet.models.recommender import Recommender
 from discreet.privacy.bounding import distinct_items
+from discreet.privacy.method import Reads
 
 if TYPE_CHECKING:
     from discreet.privacy.ledger import Ledger
@@ -22,6 +23,7 @@ class ReferenceModel(Recommender):
     """
 
     needs_records: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "records"
 
     @abstractmethod
     def _learn(self, data: Interactions) -> None:

@@ -24,6 +24,7 @@ from discreet.common.arguments import require_choice, require_whole
 from discreet.common.arrays import AnyIntegers, Codes, Integers
 from discreet.data.tags import TagAssignments
 from discreet.errors import UsageError
+from discreet.privacy.method import Reads
 from discreet.privacy.numbers import Rational, as_fraction
 from discreet.tagging.recommenders.folk_rank import FolkRank
 
@@ -84,6 +85,7 @@ class TagSuppression:
     """
 
     name: ClassVar[str] = "tag-suppression"
+    reads: ClassVar[Reads] = "records"
     guarantee: ClassVar[None] = None
 
     sigma: Rational = Fraction(4, 5)

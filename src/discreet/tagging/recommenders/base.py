@@ -19,6 +19,7 @@ from discreet.data.ids import IdMap
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, ReleaseError, UsageError
 from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.method import Reads
 from discreet.privacy.release import Release
 from discreet.tagging.tag_method import ASSIGNMENTS
 
@@ -40,6 +41,7 @@ class TagRecommender(ABC):
     """
 
     name: ClassVar[str]
+    reads: ClassVar[Reads] = "records"
 
     users_: IdMap
     resources_: IdMap
