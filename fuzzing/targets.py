@@ -24,10 +24,10 @@ from discreet.cli.reading import TableReading
 from discreet.cli.risk import RISK
 from discreet.common.replacing import Kind, place_for
 from discreet.counting import ContextPopularity, ItemCounts, StreamingBound, TopItems
-from discreet.counting.contexts import context_of
 from discreet.counting.stream_folder import STREAM
 from discreet.coupled import queries_from_json
 from discreet.data import Interactions, RatingScale, synthetic
+from discreet.data.contexts import context_of
 from discreet.data.readers import detect, kind_of_file, read, write
 from discreet.factors import Popularity
 from discreet.models.recommender import load_model

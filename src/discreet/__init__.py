@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.engines.scanning import scan
     from discreet.errors import DiscreetError
     from discreet.evaluation import evaluate
-    from discreet.factors import PrivateRatings, PrivateRecommender
+    from discreet.factors import PrivateRatings, PrivateRecommender, SyntheticInteractions, draw_interactions
     from discreet.neighbors import PrivateItemKNN
     from discreet.privacy import Guarantee, Ledger, Release, Standing, Unit
     from discreet.series import Series
@@ -64,6 +64,8 @@ _HOMES = {
     "PrivateItemKNN": "discreet.neighbors",
     "PrivateRatings": "discreet.factors",
     "PrivateRecommender": "discreet.factors",
+    "SyntheticInteractions": "discreet.factors",
+    "draw_interactions": "discreet.factors",
     "attacks": "discreet.attacks",
     "audit": "discreet.attacks",
     "combine": "discreet.combining",
@@ -96,6 +98,7 @@ __all__ = [
     "Release",
     "Series",
     "Standing",
+    "SyntheticInteractions",
     "Table",
     "TagAssignments",
     "Unit",
@@ -105,6 +108,7 @@ __all__ = [
     "combine",
     "counting",
     "coupled",
+    "draw_interactions",
     "evaluate",
     "evaluation",
     "factors",

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.counting import StreamingBound
 from discreet.counting.cells import Cells
-from discreet.counting.contexts import TYPES_OF_TABLE, context_of, contexts_of
+from discreet.data.contexts import TYPES_OF_TABLE, context_of, contexts_of
 from discreet.errors import DataError, UsageError
 
 LONG = 12345678901234567

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.counting.contexts import Context, context_of, contexts_of
+from discreet.data.contexts import Context, context_of, contexts_of
 from discreet.errors import UsageError
 
 

@@ -12,8 +12,8 @@ import pytest
 import discreet as dc
 from discreet.counting import HPA
 from discreet.counting.cells import Cells, best_records
-from discreet.counting.contexts import TYPES_OF_TABLE
 from discreet.counting.own_scores import own_scores
+from discreet.data.contexts import TYPES_OF_TABLE
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Standing
 

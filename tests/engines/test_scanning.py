@@ -55,6 +55,7 @@ def drawn(made: Any, data: Any) -> Release:
     with (
         mock.patch.object(entropy, "random_bytes", Replayed()),
         mock.patch.object(entropy, "bounding_key", return_value=(1, 2)),
+        mock.patch.object(entropy, "public_bytes", Replayed()),  # of people who are drawn from the release
     ):
         return made.release(data)
 

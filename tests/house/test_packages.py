@@ -175,7 +175,7 @@ def test_each_purpose_of_randomness_has_its_users() -> None:
     # Names protect nothing; synthetic posts and rows are drawn from what was released.
     naming = {"privacy/release.py", "privacy/ledger/families.py", "counting/streaming.py", "series/series.py"}
     naming |= {"service/keys.py", "service/store.py", "engines/spark/files.py", "engines/spark/checkpoints.py"}
-    drawn = {"tagging/ptr_s.py", "tagging/ptr_t.py", "coupled/consistency.py"}
+    drawn = {"tagging/ptr_s.py", "tagging/ptr_t.py", "coupled/consistency.py", "factors/synthetic_interactions.py"}
     assert asking_for("public_") == naming | drawn
 
 

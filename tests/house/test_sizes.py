@@ -23,8 +23,8 @@ MOST_LINES_OF_A_FILE = 400
 LARGE: set[str] = set()
 """Files that are larger. Remove what is no longer; nothing may be added."""
 
-MOST_TOP_LEVEL_NAMES = 35
-"""32 of the redesign; ``scan``, ``Client`` and ``combine`` came after it."""
+MOST_TOP_LEVEL_NAMES = 37
+"""32 of the redesign; ``scan``, ``Client``, ``combine`` and synthetic interactions (two names) came after it."""
 
 MOST_PACKAGE_NAMES = 206
 """In the ``__all__`` of all packages together; ``check_method``, foreign models and combinations came later."""

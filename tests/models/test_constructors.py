@@ -24,8 +24,8 @@ METHODS = [entry for entry in ENTRIES if issubclass(entry.load(), Method)]
 NEEDED: dict[str, Any] = {"epsilon": 1, "cap": 3, "head": 4}
 """A value for each setting that some entry requires."""
 
-NORMAL_NOISE = {"private-recommender", "private-ratings", "dp-als"}
-"""Models that have no pure variant and say so."""
+NORMAL_NOISE = {"private-recommender", "private-ratings", "dp-als", "synthetic-interactions"}
+"""Models and methods that have no pure variant and say so."""
 
 FREE = {"positive", "features", "contexts", "settings"}
 """Settings of which every number, or every name, may mean something: the data decide."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.counting import DFT, HPA, SRA
 from discreet.counting.cells import Cells, Level
-from discreet.counting.contexts import Context
+from discreet.data.contexts import Context
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import AdditiveMechanism, LaplaceMechanism
 from discreet.testing import max_log_ratio

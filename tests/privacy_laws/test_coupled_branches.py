@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 from unittest import mock
 
 import polars as pl
 import pytest
-from tests.privacy_laws.test_coupled_runs import USER, Case, count, model, other, queries, tags
+from tests.privacy_laws.test_coupled_runs import USER, Case, count, model, other, queries, synthesized, tags
 from tests.privacy_laws.test_coupled_runs import (
     test_a_neighboring_dataset_changes_nothing_but_what_is_paid_for as check,
 )
 
 from discreet.counting import TopItems
-from discreet.factors import private_ratings, tastes
+from discreet.factors import SyntheticInteractions, private_ratings, synthetic_drawing, tastes
 from discreet.privacy.units import Unit
 from discreet.testing.neighboring import NeighboringPair, interaction_pairs
 
@@ -79,6 +80,30 @@ def test_tastes_and_factors(case: Case) -> None:
         stack.enter_context(mock.patch.object(private_ratings, "LEAST_RATINGS", 0))
         fitted = case.run(next(case.pairs()).first, None)["model"]
         assert {"tastes", "residuals"} & set(fitted.release_.parts)
+        check(case)
+
+
+TASTES: list[tuple[dict[str, Any], dict[str, bool]]] = [
+    ({"epsilon": 1, "head": 4}, {"rated": True}),
+    ({"epsilon": 8}, {"rated": False}),
+]
+SYNTHESIZED = [
+    other(
+        "synthetic-interactions",
+        lambda data, ledger, s=settings: SyntheticInteractions(**s).release(data, ledger=ledger),
+        synthesized(**records),
+        label=f"{settings} {' '.join(records)}".strip(),
+    )
+    for settings, records in TASTES
+]
+
+
+@pytest.mark.parametrize("case", SYNTHESIZED, ids=str)
+def test_people_with_tastes(case: Case) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(tastes, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(synthetic_drawing, "SIMULATED", 64))
+        assert "fitted-directions" in case.run(next(case.pairs()).first, None).parts
         check(case)
 
 

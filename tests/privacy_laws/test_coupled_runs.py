@@ -13,6 +13,7 @@ import pytest
 from discreet.counting import ItemPairs, StreamingBound, TopItems, choose_cap, discover_items
 from discreet.coupled import PMW, Coupling, QuerySession, all_marginals, random_queries
 from discreet.data.interactions import Interactions
+from discreet.factors import SyntheticInteractions
 from discreet.models.registry import create, names, registered, settings_of
 from discreet.privacy.charging import charged
 from discreet.privacy.guarantees import Standing
@@ -191,6 +192,17 @@ def samplers() -> Iterator[Case]:
                 yield Case(sampler, run, pairs, None, f"{change} k={k}", runs=2)
 
 
+def synthesized(**records: bool) -> Callable[[], Iterator[NeighboringPair]]:
+    return lambda: interaction_pairs(USER, **records)
+
+
+SYNTHESIZED: list[tuple[dict[str, Any], dict[str, bool]]] = [
+    ({"epsilon": 1}, {"rated": False}),
+    ({"epsilon": 8, "people": 5}, {"rated": False, "repeats": True}),
+    ({"epsilon": 1, "people": 5, "positive": 4}, {"rated": True}),
+    ({"epsilon": 1, "people": 5, "contexts": ["device=phone,laptop", "weekday"]}, {"rated": False, "context": True}),
+]
+
 TOP_SETTINGS: list[dict[str, Any]] = [{"k": 3, "epsilon": 1}, {"k": 2, "epsilon": 1, "delta": "1e-6"}]
 
 OTHERS = [
@@ -213,6 +225,15 @@ OTHERS = [
             label=str(settings),
         )
         for settings in ({"epsilon": 1, "cap": 3, "head": 4}, {"epsilon": 1, "cap": 3, "head": 4, "delta": "1e-6"})
+    ],
+    *[
+        other(
+            "synthetic-interactions",
+            lambda data, ledger, s=settings: SyntheticInteractions(**s).release(data, ledger=ledger),
+            synthesized(**records),
+            label=f"{settings} {' '.join(records)}".strip(),
+        )
+        for settings, records in SYNTHESIZED
     ],
     other(
         "choose-cap",
@@ -283,7 +304,7 @@ QUERIES = [
 
 CASES = [*MODELS, *COUNTS, *OTHERS, *TAGGING, *QUERIES]
 
-REGISTERED = {*names("recommender"), *names("counts"), *names("tags"), *names("answers")}
+REGISTERED = {*names("recommender"), *names("counts"), *names("synthetic data"), *names("tags"), *names("answers")}
 """Everything that has a name on the command line."""
 
 WITHOUT_PROOF = {

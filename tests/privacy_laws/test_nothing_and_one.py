@@ -19,10 +19,11 @@ from discreet.counting import (
     choose_cap,
     discover_items,
 )
-from discreet.counting.contexts import Context
 from discreet.coupled import QuerySession, marginals
 from discreet.coupled.pmw import PMW
 from discreet.data import Interactions, Table, TagAssignments
+from discreet.data.contexts import Context
+from discreet.factors import SyntheticInteractions
 from discreet.models.registry import create, names, registered, settings_of
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.release import Release
@@ -175,6 +176,10 @@ OTHERS: dict[str, Callable[[Interactions], Release]] = {
     "pairs": lambda data: ItemPairs(epsilon=1, cap=3, head=3).release(data),
     "pairs of listed items": lambda data: ItemPairs(epsilon=1, cap=3, head=ITEMS[:3]).release(data),
     "pairs, zCDP": lambda data: ItemPairs(epsilon=1, delta="1e-6", cap=3, head=3).release(data),
+    "synthetic": lambda data: SyntheticInteractions(epsilon=1, people=3).release(data),
+    "synthetic in contexts": lambda data: SyntheticInteractions(
+        epsilon=1, people=3, contexts=["device=phone,laptop"]
+    ).release(data),
     "catalog": lambda data: discover_items(data, epsilon=1, delta="1e-6", cap=3),
     "cap by histogram": lambda data: choose_cap(data, epsilon=1, counts_epsilon=1, most=16),
     "cap by rank": lambda data: choose_cap(data, epsilon=1, counts_epsilon=1, most=16, method="rank"),

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.factors import private_ratings, tastes
+from discreet.factors import private_ratings, synthetic_drawing, tastes
 from discreet.models.registry import create, names, registered
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.gram import BoundedGram
@@ -62,6 +62,15 @@ def test_recommenders(name: str, settings: dict[str, Any], split: str, monkeypat
     monkeypatch.setattr(private_ratings, "LEAST_RATINGS", 0)
     data = films()
     assert require_sums_add_up(create(name, **settings), data, parts_of(data, split)) >= 1
+
+
+@pytest.mark.parametrize("split", ["odd and even", "one person and the rest", "nobody and everybody"])
+@pytest.mark.parametrize("settings", [{"epsilon": 1}, {"epsilon": 8, "contexts": ["weekday"]}])
+def test_synthetic_interactions(settings: dict[str, Any], split: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tastes, "CROSSOVER", 0)
+    monkeypatch.setattr(synthetic_drawing, "SIMULATED", 64)
+    data = films()
+    assert require_sums_add_up(create("synthetic-interactions", **settings), data, parts_of(data, split)) == 2
 
 
 # The sums themselves

@@ -12,8 +12,8 @@ import pytest
 
 from discreet.counting.caps import RankChoice, binned, sizes_of, users_above
 from discreet.counting.cells import Cells, Level
-from discreet.counting.contexts import Context
 from discreet.counting.item_counts import leaning_weights, smoothed
+from discreet.data.contexts import Context
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.mechanisms import LaplaceMechanism, NormalMechanism
 from discreet.privacy.selection import ExponentialMechanism

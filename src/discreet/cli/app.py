@@ -27,6 +27,7 @@ from discreet.cli.risk import risk
 from discreet.cli.serve import serve
 from discreet.cli.spending import what_stays_charged
 from discreet.cli.study import study
+from discreet.cli.synthesize import synthesize
 from discreet.common.foreign import is_panic
 from discreet.errors import DiscreetError, DiscreetWarning, OverLimitError, UsageError
 
@@ -45,6 +46,7 @@ COMMANDS = (
     top,
     context,
     query,
+    synthesize,
     report,
     serve,
     new,

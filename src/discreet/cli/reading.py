@@ -211,7 +211,7 @@ def columns_of(given: Sequence[str]) -> dict[str, Any]:
 
 def named_contexts(path: Path, format: str | None, named: list[str], declared: Sequence[str]) -> dict[str, Any]:
     """The option of the format that reads the columns of declared contexts; none where it reads all that it has."""
-    from discreet.counting.contexts import columns_named
+    from discreet.data.contexts import columns_named
     from discreet.data.readers import detect, formats
 
     found = detect(path) if format is None else next((one for one in formats() if format in one.names), None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.common.arrays import AnyIntegers, Codes, Integers, Mask
 from discreet.common.remedies import PUBLIC_CATALOG
-from discreet.counting.contexts import TYPES_OF_TABLE, Context, contexts_of
+from discreet.data.contexts import TYPES_OF_TABLE, Context, contexts_of
 from discreet.data.interactions import Interactions
 from discreet.errors import PrivacyError, UsageError
 from discreet.privacy import entropy

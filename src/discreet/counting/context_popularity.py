@@ -13,9 +13,9 @@ import polars as pl
 
 from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells
-from discreet.counting.contexts import Context
 from discreet.counting.counts import COUNT_SUMS, CountMethod
 from discreet.counting.estimation import counts_of, expected_counts, require_counts
+from discreet.data.contexts import Context
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.models.recommender import Recommender

@@ -14,10 +14,10 @@ import polars as pl
 from discreet.common.arguments import require_whole
 from discreet.common.arrays import Floats
 from discreet.counting.cells import Cells, Level
-from discreet.counting.contexts import Context
 from discreet.counting.estimation import require_counts
 from discreet.counting.finishing import Finish, FinishKind, consistent, consistent_variances, finished_parts
 from discreet.counting.profiles import Expectation, Law, Profile
+from discreet.data.contexts import Context
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy.bounding import MOST_CAP, BoundedSums

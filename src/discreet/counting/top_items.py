@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import USER, Cells, moved_by_one
-from discreet.counting.contexts import Context
 from discreet.counting.counts import check_k, normalize, store
 from discreet.counting.profiles import Expectation, Profile
+from discreet.data.contexts import Context
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums

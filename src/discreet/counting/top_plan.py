@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from discreet.counting.contexts import Context
 from discreet.counting.item_counts import ItemCounts
 from discreet.counting.profiles import Profile
 from discreet.counting.top_items import TopItems
+from discreet.data.contexts import Context
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted
 from discreet.privacy.numbers import Rational

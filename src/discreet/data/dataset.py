@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -41,12 +41,16 @@ class Dataset(ABC):
         Columns of text that version 0.1 gave a type by what was in them.
     window : Window or None
         The days that the records are about, as declared by whoever read them; None where nothing was declared.
+    released : mapping or None
+        Where the records were released themselves: the "id" and the "guarantee" of that release. What is made of such
+        records is post-processing, and no ledger is charged for it. None for records of people.
     """
 
     name: str
     lineage: tuple[str, ...]
     once_inferred: frozenset[str]
     window: Window | None = None
+    released: Mapping[str, Any] | None = None
 
     _independent_cut: ClassVar[Cut] = "users"
     """What ``filter(independent=True)`` declares."""
@@ -135,6 +139,15 @@ class Dataset(ABC):
         for count in ("dropped_duplicates", "dropped_missing", "missing_by_column"):
             vars(empty).pop(count, None)  # facts about the records
         return empty
+
+    def marked_as_released(self, release: Mapping[str, Any]) -> Self:
+        """The same records as the content of a release: nothing more is charged for them.
+
+        For readers of releases alone. Records of people that were marked so would be used without any protection.
+        """
+        copy = self._copy()
+        copy.released = dict(release)
+        return copy
 
     def _copy(self) -> Self:
         """A shallow copy without the cached properties."""

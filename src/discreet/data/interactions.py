@@ -366,7 +366,7 @@ class Interactions(UserRecords):
         """The same records with other ratings, in the same order."""
         check_ratings(rating, scale)
         copy = self._rewritten(rating=rating.copy(), scale=scale)
-        copy.lineage = cut_from(self, "rewritten")
+        copy.lineage, copy.released = cut_from(self, "rewritten"), None  # nobody knows where the ratings come from
         return copy
 
     def _part(self, mask: NDArray[np.bool_], *, cut: Cut | None) -> Interactions:

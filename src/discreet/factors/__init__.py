@@ -5,5 +5,16 @@ from discreet.factors.dp_als import DPALS
 from discreet.factors.private_ratings import PrivateRatings
 from discreet.factors.private_recommender import PrivateRecommender
 from discreet.factors.references import EASE, Biases, Popularity
+from discreet.factors.synthetic_interactions import SyntheticInteractions, draw_interactions
 
-__all__ = ["ALS", "DPALS", "EASE", "Biases", "Popularity", "PrivateRatings", "PrivateRecommender"]
+__all__ = [
+    "ALS",
+    "DPALS",
+    "EASE",
+    "Biases",
+    "Popularity",
+    "PrivateRatings",
+    "PrivateRecommender",
+    "SyntheticInteractions",
+    "draw_interactions",
+]

@@ -25,7 +25,7 @@ from discreet.models.item_histories import as_pair, history_codes
 from discreet.models.model_folder import guarded_load, load_with_records, save_with_records
 from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
-from discreet.privacy.guarantees import Guarantee
+from discreet.privacy.guarantees import Guarantee, guarantee_of_released
 from discreet.privacy.method import settings_as_json
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class Recommender(ABC):
         elif self.needs_records and len(data) == 0:
             raise DataError("there are no records to learn from.")
         self._fit(data, ledger=ledger, allow_refuted=allow_refuted)  # type: ignore[arg-type]
+        if getattr(data, "released", None) is not None:  # what is learned from a release is post-processing
+            self.guarantee_ = guarantee_of_released(data)
         self.records_ = data  # type: ignore[assignment]
         return self
 

@@ -34,6 +34,7 @@ class ReferenceModel(Recommender):
 
     def _fit(self, data: Interactions, *, ledger: Ledger | None, allow_refuted: bool) -> None:
         # Nothing is guaranteed, so there is nothing to charge.
+        self.guarantee_ = None  # of an earlier fit, to a release
         self._check(data)
         self._learn(distinct_items(data))
         self.items_ = data.items

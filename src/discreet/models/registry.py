@@ -39,7 +39,7 @@ __all__ = [
 GROUP = "discreet.models"
 """The entry points by which installed packages give their recommenders names."""
 
-Gives = Literal["recommender", "counts", "top list", "pairs", "tags", "tag recommender", "answers"]
+Gives = Literal["recommender", "counts", "top list", "pairs", "synthetic data", "tags", "tag recommender", "answers"]
 """What one gets: a fitted model, or a release of that kind."""
 
 Takes = Literal["interactions", "tags", "table"]
@@ -138,6 +138,7 @@ REGISTRY: dict[str, Entry] = {
     ),
     **_entries("top list", {"top-items": "counting:TopItems"}),
     **_entries("pairs", {"item-pairs": "counting:ItemPairs"}),
+    **_entries("synthetic data", {"synthetic-interactions": "factors:SyntheticInteractions"}),
     **_entries(
         "tags",
         {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import discreet
 from discreet.data.fingerprints import WITHOUT_MISSING
 from discreet.errors import DiscreetWarning, LedgerError, PrivacyError, Remedy
-from discreet.privacy.guarantees import Guarantee, Standing
+from discreet.privacy.guarantees import Guarantee, Standing, guarantee_of_released
 from discreet.privacy.units import Unit
 
 if TYPE_CHECKING:
@@ -61,8 +61,13 @@ def charged(
     """Reserve the budget durably, then let the block run; without a ledger standing and unit are checked.
 
     A release that was not charged keeps its guarantee, but the caller has to know what several of them add up to.
+    Nothing is charged for records that were released themselves: what is made of them has their guarantee.
     """
     require_working_polars()
+    if (covered := guarantee_of_released(data)) is not None:
+        require_allowed(guarantee, allow_refuted=allow_refuted)
+        yield _Unbooked(covered)
+        return
     guarantee = within_window(data, guarantee)
     if ledger is not None and in_sandbox():
         raise PrivacyError(

@@ -9,10 +9,12 @@ from typing import Any
 from discreet.common.plain_json import read_json
 from discreet.common.replacing import Kind, strangers
 
-__all__ = ["DESCRIPTION", "MANIFEST", "MODEL", "RELEASE", "RELEASE_FORMAT", "SOURCE", "is_model"]
+__all__ = ["DESCRIPTION", "FACTS", "MANIFEST", "MODEL", "RELEASE", "RELEASE_FORMAT", "SOURCE", "is_model"]
 
 RELEASE_FORMAT = "discreet-release"
 MANIFEST = "manifest.json"
+FACTS = "dataset.json"
+"""Beside a release that is a dataset: what readers of data have to know about it."""
 DESCRIPTION = "model.json"
 """Beside a release that is a model, or beside the records of a model without privacy."""
 SOURCE = "source.json"
@@ -40,7 +42,8 @@ def _release_files(folder: Path) -> tuple[dict[str, Any], set[str]] | None:
     if manifest.get("format") != RELEASE_FORMAT or not isinstance(manifest.get("parts"), dict):
         return None
     types = {name: part.get("type") for name, part in manifest["parts"].items() if isinstance(part, dict)}
-    return manifest, {MANIFEST} | {f"{name}.{ending}" for name, ending in types.items()}
+    facts = {FACTS} if "facts" in manifest else set()
+    return manifest, {MANIFEST} | facts | {f"{name}.{ending}" for name, ending in types.items()}
 
 
 def _foreign_to_release(folder: Path) -> str | None:

@@ -17,7 +17,7 @@ from discreet.privacy.numbers import Rational, as_probability, plain
 from discreet.privacy.shown import Shown
 from discreet.privacy.units import Unit
 
-__all__ = ["Guarantee", "Standing"]
+__all__ = ["Guarantee", "Standing", "guarantee_of_released"]
 
 LONGEST = 160
 """Characters of a guarantee in one line."""
@@ -265,3 +265,9 @@ def _listed(parts: Iterable[str]) -> str:
 
 def _distinct(parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parts))
+
+
+def guarantee_of_released(data: object) -> Guarantee | None:
+    """The guarantee of records that were released themselves: what is made of them is post-processing, and keeps it."""
+    released = getattr(data, "released", None)
+    return None if released is None else Guarantee.from_json(released["guarantee"])

@@ -213,6 +213,10 @@ class Method(ABC):
         people = PreparedParts(self, data, plan) if isinstance(data, Parted) else [self._prepare(data, plan)]
         return run_rounds(self._rounds(plan), people, plan.unit)
 
+    def _facts(self, name: str, plan: Plan) -> Mapping[str, Any] | None:
+        """What readers of data have to know where the release is a dataset, from public values; None elsewhere."""
+        return None
+
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
         require_working_polars()  # in a forked process polars would hang
@@ -286,6 +290,7 @@ class Method(ABC):
                 parts=parts,
                 dataset=data.name,
                 model=self.is_model,
+                facts=self._facts(data.name, plan),
             )
             charge.settle(release.id)
         return release

@@ -27,7 +27,7 @@ from discreet.common.replacing import place_for
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy import entropy
 from discreet.privacy.charging import in_sandbox, note_saved
-from discreet.privacy.folders import MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
+from discreet.privacy.folders import FACTS, MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.shown import Shown
 
@@ -80,6 +80,9 @@ class Release(Shown):
         What the owner calls the records; public.
     model
         Whether a recommender is built from it, so that saving may replace a saved model and nothing else.
+    facts
+        Where the parts are a dataset that ``discreet.read`` takes: what a reader has to know about it (rating scale,
+        contexts …). Tables are then saved as Parquet, for readers of every kind.
 
     Attributes
     ----------
@@ -102,6 +105,7 @@ class Release(Shown):
     parts: Mapping[str, Part]
     dataset: str = ""
     model: bool = False
+    facts: Mapping[str, Any] | None = None
     created: str = field(default_factory=lambda: _CREATED.get() or datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = field(default_factory=lambda: _version())
     nonce: str = field(default_factory=lambda: _token(16))
@@ -113,10 +117,16 @@ class Release(Shown):
         for name in self.parts:
             _check_name(name)
         if not self.id:
-            object.__setattr__(self, "id", _seal(self._manifest({n: _describe(p) for n, p in self.parts.items()})))
+            described = {name: _describe(part, self._tables) for name, part in self.parts.items()}
+            object.__setattr__(self, "id", _seal(self._manifest(described)))
 
     def __repr__(self) -> str:
         return f"Release({self.kind!r}, {self.guarantee.loss}, {self.guarantee.standing.name}, id {self.id[:12]})"
+
+    @property
+    def _tables(self) -> str:
+        """The type of the files of tables."""
+        return "arrow" if self.facts is None else "parquet"
 
     def describe(self) -> str:
         """The guarantee in labelled lines."""
@@ -172,7 +182,10 @@ class Release(Shown):
     def write_into(self, folder: Path) -> None:
         """Write the files of the release into a folder that is made here; ``save`` renames it into place."""
         folder.mkdir()
-        described = {name: _write_part(folder, name, part) for name, part in sorted(self.parts.items())}
+        described = {name: _write_part(folder, name, part, self._tables) for name, part in sorted(self.parts.items())}
+        if self.facts is not None:
+            text = json.dumps(self.facts, indent=2, ensure_ascii=False, sort_keys=True)
+            _write_bytes(folder / FACTS, (text + "\n").encode())
         text = json.dumps({**self._manifest(described), "id": self.id}, indent=2, ensure_ascii=False)
         _write_bytes(folder / MANIFEST, (text + "\n").encode())
 
@@ -190,8 +203,9 @@ class Release(Shown):
         texts = ("kind", "mechanism", "dataset", "created", "version", "nonce", "id")
         if odd := [name for name in texts if not isinstance(manifest[name], str)]:
             raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {odd[0]} is not text.")
-        if not isinstance(manifest["parameters"], dict):
-            raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: parameters is not an object.")
+        for name in ("parameters", "facts"):
+            if not isinstance(manifest.get(name, {}), dict):
+                raise ReleaseError(f"{path / MANIFEST} is not a complete manifest: {name} is not an object.")
         try:
             guarantee = Guarantee.from_json(manifest["guarantee"])
         except DiscreetError as error:
@@ -203,6 +217,7 @@ class Release(Shown):
             sandboxed=False,
             loaded_from=path.absolute(),
             model=is_model(manifest),
+            facts=manifest.get("facts"),
             **{name: manifest[name] for name in texts},
         )
         if not manifest["id"]:
@@ -228,6 +243,7 @@ class Release(Shown):
             "nonce": self.nonce,
             "parts": dict(sorted(described.items())),
             **({"model": True} if self.model else {}),
+            **({} if self.facts is None else {"facts": dict(self.facts)}),
         }
 
 
@@ -250,7 +266,7 @@ def _check_name(name: str) -> None:
         raise ReleaseError(f"{name!r} cannot be the name of a part.", remedy="Use small letters, digits, - and _.")
 
 
-# Parts: a table is an Arrow file, an array is a NumPy file. Neither can hold code.
+# Parts: a table is an Arrow file, or a Parquet file in a dataset; an array is a NumPy file. None can hold code.
 
 
 class _Digest(io.RawIOBase):
@@ -272,8 +288,11 @@ class _Digest(io.RawIOBase):
         return self._written
 
 
-def _serialize(part: Part, file: IO[bytes] | io.RawIOBase) -> None:
-    if isinstance(part, pl.DataFrame):
+def _serialize(part: Part, file: IO[bytes] | io.RawIOBase, kind: str) -> None:
+    if isinstance(part, pl.DataFrame) and kind == "parquet":
+        # In pieces of one size, however the table came to be: the same table is the same bytes.
+        _afresh(part).rechunk().write_parquet(file, compression="zstd", row_group_size=2**20)  # type: ignore[arg-type]
+    elif isinstance(part, pl.DataFrame):
         _afresh(part).write_ipc(file, compression="zstd")  # type: ignore[arg-type]
     else:
         np.lib.format.write_array(file, np.ascontiguousarray(part), allow_pickle=False)  # type: ignore[arg-type]
@@ -289,19 +308,19 @@ def _afresh(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.Series(column.name, column.to_list(), dtype=column.dtype) for column in shared)
 
 
-def _describe(part: Part) -> dict[str, str]:
+def _describe(part: Part, tables: str) -> dict[str, str]:
     if not isinstance(part, pl.DataFrame) and part.dtype.hasobject:
         raise ReleaseError("an array of Python objects cannot be released.", remedy="Use numbers or text.")
-    digest = _Digest()
-    _serialize(part, digest)
-    return {"type": "arrow" if isinstance(part, pl.DataFrame) else "npy", "sha256": digest.sha256.hexdigest()}
+    digest, kind = _Digest(), tables if isinstance(part, pl.DataFrame) else "npy"
+    _serialize(part, digest, kind)
+    return {"type": kind, "sha256": digest.sha256.hexdigest()}
 
 
-def _write_part(folder: Path, name: str, part: Part) -> dict[str, str]:
-    described = _describe(part)
+def _write_part(folder: Path, name: str, part: Part, tables: str) -> dict[str, str]:
+    described = _describe(part, tables)
     path = folder / f"{name}.{described['type']}"
     with path.open("wb") as file:
-        _serialize(part, file)
+        _serialize(part, file, described["type"])
         file.flush()
         os.fsync(file.fileno())
     return described
@@ -310,7 +329,7 @@ def _write_part(folder: Path, name: str, part: Part) -> dict[str, str]:
 def _read_part(folder: Path, name: str, described: Mapping[str, str]) -> Part:
     _check_name(name)
     kind = described["type"]
-    if kind not in ("arrow", "npy"):
+    if kind not in ("arrow", "parquet", "npy"):
         raise ReleaseError(f"part {name!r} is of unknown type {kind!r}.", remedy="Use a newer discreet.")
     path = folder / f"{name}.{kind}"
     try:
@@ -322,7 +341,11 @@ def _read_part(folder: Path, name: str, described: Mapping[str, str]) -> Part:
     if hashlib.sha256(data).hexdigest() != described["sha256"]:
         raise ReleaseError(f"{path} is damaged or was changed: its SHA-256 is not the one in the manifest.")
     with foreign_errors(lambda words: ReleaseError(f"{path} cannot be understood: {words}.")):
-        return read_arrow(data) if kind == "arrow" else _array_of(data)
+        return {"arrow": read_arrow, "parquet": _parquet_of, "npy": _array_of}[kind](data)
+
+
+def _parquet_of(data: bytes) -> pl.DataFrame:
+    return pl.read_parquet(io.BytesIO(data))
 
 
 def _array_of(data: bytes) -> NDArray[Any]:

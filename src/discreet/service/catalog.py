@@ -18,7 +18,7 @@ from discreet.service.problems import Problem
 
 __all__ = ["described", "method_names", "methods", "settings_schema", "standing_of"]
 
-RUNNABLE = ("recommender", "counts", "top list", "pairs", "tags", "answers")
+RUNNABLE = ("recommender", "counts", "top list", "pairs", "synthetic data", "tags", "answers")
 """What the service runs. Recommenders of tags are made from a release of tags, when it is asked."""
 
 

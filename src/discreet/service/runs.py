@@ -116,7 +116,9 @@ class RunRequest:
     def rehearsal(self, public: Data, declared: Mapping[str, int]) -> Data:
         """Invented people with the public schema of the data."""
         people = declared.get("users") or declared.get("rows") or 1000
-        values = {name: rest.split(",") for name, _, rest in (one.partition("=") for one in self.contexts) if rest}
+        own = self.settings.get("contexts", ())
+        declared_contexts = (*self.contexts, *((own,) if isinstance(own, str) else own))
+        values = {name: rest.split(",") for name, _, rest in (one.partition("=") for one in declared_contexts) if rest}
         return like(public, people=min(people, 100_000), contexts=values, seed=0)
 
     def _asked(self, data: Data) -> tuple[Any, ...]:

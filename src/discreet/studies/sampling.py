@@ -18,7 +18,7 @@ import polars as pl
 
 from discreet.common.arrays import Floats, Mask
 from discreet.counting.cells import Cells, best_records
-from discreet.counting.contexts import contexts_of
+from discreet.data.contexts import contexts_of
 from discreet.data.interactions import Interactions
 from discreet.evaluation.counts import top_k_precision
 from discreet.studies.sampling_run import CountingRun, Counts, Listed, Tick, comparison, measure, release_of

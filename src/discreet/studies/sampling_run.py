@@ -13,10 +13,10 @@ import polars as pl
 
 from discreet.common.arrays import Floats, Integers
 from discreet.counting.cells import Cells, catalog_table
-from discreet.counting.contexts import Context, contexts_of
 from discreet.counting.estimation import expected_counts
 from discreet.counting.finishing import nonnegative
 from discreet.counting.top_items import TopItems
+from discreet.data.contexts import Context, contexts_of
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, DiscreetError
 from discreet.evaluation.counts import count_mse, kl_original_to_released, kl_released_to_original, top_k_precision

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.counting.cells import Cells, Level, best_records, fresh_key
-from discreet.counting.contexts import TYPES_OF_TABLE
 from discreet.counting.counts import Cap, CountMethod, normalize
 from discreet.counting.own_scores import Score, check_score, own_scores, score_name
 from discreet.counting.profiles import (
@@ -24,6 +23,7 @@ from discreet.counting.profiles import (
     expected_sample,
     expected_within,
 )
+from discreet.data.contexts import TYPES_OF_TABLE
 from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget

@@ -67,6 +67,8 @@ class InteractionsDraft:
     blanks
         Whether blank text is an id, as in published formats and in files of discreet's own; it never is where missing
         values are dropped.
+    released
+        Where the records were released themselves: the id and the guarantee of that release.
     """
 
     records: Records
@@ -84,6 +86,7 @@ class InteractionsDraft:
     name: str = ""
     problems: Problems | None = None
     blanks: bool = True
+    released: Mapping[str, Any] | None = None
 
     def build(
         self,
@@ -158,7 +161,7 @@ class InteractionsDraft:
         data.once_inferred = frozenset(self.once_inferred)
         if not self.typed:
             data.typed_columns = frozenset()
-        return data
+        return data if self.released is None else data.marked_as_released(self.released)
 
     def _named(self, column: pl.Series, role: str) -> pl.Series:
         """Ids in their declared type."""

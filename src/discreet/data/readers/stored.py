@@ -28,6 +28,7 @@ from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, T
 from discreet.data.readers.formats import Format, Location
 from discreet.data.readers.generic import read_frame
 from discreet.data.readers.records import Records
+from discreet.data.readers.released import marked
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
 from discreet.errors import DataError, DiscreetError, Remedy, UsageError
@@ -247,7 +248,7 @@ def load(place: Location) -> Draft:
     """A dataset that ``write`` wrote."""
     path = place.folder / FACTS_FILE if place.is_folder else place.path
     facts, main, tables = facts_of(path)
-    return _draft(facts, read_frame(main), path, tables)
+    return marked(_draft(facts, read_frame(main), path, tables), path, facts, [main.stem, *tables])
 
 
 def facts_of(path: Path) -> tuple[dict[str, Any], Path, dict[str, pl.DataFrame]]:
