@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
-MOST_BYTES = 100_000
+MOST_BYTES = 120_000
 
 
 def main(folder: Path) -> None:
@@ -68,6 +68,19 @@ def photograph(browser: Browser, address: str, key: str) -> None:
     desk.locator("ol.answers").first.wait_for()
     desk.evaluate("document.getElementById('h-ask').scrollIntoView()")
     shoot(desk, "ask")
+    desk.goto(f"{address}/series")
+    desk.get_by_role("link", name="weekly plays").click()
+    shoot(desk, "series")
+    open_session(desk, address)
+    shoot(desk, "session")
+    desk.get_by_text("Close the session").click()
+    desk.get_by_role("button", name="Close it").click()
+    desk.get_by_text("The session is closed").wait_for()
+    desk.goto(f"{address}/reports")
+    desk.get_by_role("link", name="Audit: ppns").click()
+    shoot(desk, "audit")
+    desk.goto(f"{address}/reports/new?kind=risk")
+    shoot(desk, "measure")
     dark = signed_in(browser, address, key, width=1040, height=560, theme="dark")
     dark.goto(f"{address}/attack")
     dark.locator(".steps button").last.click()
@@ -75,6 +88,21 @@ def photograph(browser: Browser, address: str, key: str) -> None:
     shoot(dark, "attack")
     phone = signed_in(browser, address, key, width=390, height=760, theme="dark")
     shoot(phone, "phone")
+
+
+def open_session(page: Page, address: str) -> None:
+    """Open a session as a person does, and ask a question in it."""
+    page.goto(f"{address}/sessions")
+    page.get_by_label("Name of the session").fill("talk with the board")
+    page.get_by_role("button", name="Open…").click()
+    page.get_by_role("button", name="Spend it and open the session").click()
+    page.wait_for_url("**/sessions/job_*")
+    page.get_by_label("gender").select_option("F")
+    page.get_by_label("age from").select_option("18")
+    page.get_by_label("age to").select_option("29")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator("#answer .big").wait_for()
+    page.evaluate("scrollTo(0, 0)")
 
 
 def signed_in(browser: Browser, address: str, key: str, *, width: int, height: int, theme: str) -> Page:

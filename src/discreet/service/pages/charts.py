@@ -144,7 +144,7 @@ def _bars(given: Sequence[Bar], label: str, low: float, high: float, *, beside: 
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2f}"
+    return f"{value:,.0f}" if abs(value) >= 10 or float(value).is_integer() else f"{value:.2f}"
 
 
 def curve(

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Row
 
 from discreet.privacy.losses import loss_from_json
 from discreet.service.pages import charts
+from discreet.service.pages.words import as_epsilon
 from discreet.service.releases import guarantee_lines
 
 __all__ = ["accuracy_curve", "accuracy_points", "found_in", "risk_curves", "short"]
@@ -23,12 +24,12 @@ VERDICTS = {
 """What an attack of an audit found, as a badge."""
 
 MEASURES = {
-    "recall@20": "found among 20",
-    "recall@100": "found among 100",
-    "ndcg@20": "order of the first 20",
-    "ndcg@100": "order of the first 100",
-    "catalog@20": "items that occur at all",
-    "popularity@20": "popularity of the first 20",
+    "recall@20": "hits in 20",
+    "recall@100": "hits in 100",
+    "ndcg@20": "order of 20",
+    "ndcg@100": "order of 100",
+    "catalog@20": "items shown",
+    "popularity@20": "popularity",
     "rmse": "root mean squared error",
     "mae": "mean error",
 }
@@ -76,11 +77,12 @@ def _headline(kind: str, found: Mapping[str, Any]) -> str:
         return _audit_headline(found)
     if kind == "attack":
         rows = [one for one in found.get("rows") or [] if one.get("exact_present") is not None]
-        return "; ".join(
-            f"{one['model']}: right about {_share(one['exact_present'])}, "
-            f"and {_share(one['exact_absent'])} without the person"
-            for one in rows
-        )
+        told = [f"{one['model']} {_share(one['exact_present'])} and {_share(one['exact_absent'])}" for one in rows]
+        words = "Hidden ratings that were guessed, with the person in the data and without"
+        return f"{words}: {', '.join(told)}." if told else ""
+    if kind == "frontier" and (points := accuracy_points(found)):
+        at = min((epsilon for epsilon, _ in points), key=lambda one: abs(one - 1))
+        return f"At ε = {at:g} about {_share(dict(points)[at])} of the hits of a model without privacy are left."
     if kind == "risk" and (best := found.get("recommended")):
         return f"ε = {best['epsilon']:g} is the best compromise between what is gained and what is risked."
     return ""
@@ -106,7 +108,7 @@ def _audit_headline(found: Mapping[str, Any]) -> str:
 
 def _claimed(score: Mapping[str, Any]) -> str:
     claimed = score.get("claimed")
-    return "" if not isinstance(claimed, dict) else str(loss_from_json(dict(claimed["loss"])))
+    return "" if not isinstance(claimed, dict) else as_epsilon(str(loss_from_json(dict(claimed["loss"]))))
 
 
 # Each kind
@@ -136,7 +138,7 @@ def _attack(found: Mapping[str, Any]) -> dict[str, Any]:
         rows.append(
             {
                 "Recommender": one["model"],
-                "Promises": one.get("promise") or "nothing",
+                "Promises": as_epsilon(one.get("promise") or "nothing"),
                 "Right, person in the data": "–" if present is None else _share(present),
                 "Right, person not in the data": "–" if absent is None else _share(absent),
                 "Remark": one.get("obstacle") or "",
@@ -144,8 +146,8 @@ def _attack(found: Mapping[str, Any]) -> dict[str, Any]:
         )
         if present is not None and absent is not None:
             drawn += [
-                charts.Bar(one["model"], 100 * present, marked=True),
-                charts.Bar("without the person", 100 * absent),
+                charts.Bar(one["model"], round(100 * present), marked=True),
+                charts.Bar("without the person", round(100 * absent)),
             ]
     label = "How many of 100 hidden ratings were guessed, with the person in the data and without"
     figures = [(charts.bars(drawn, label, most=100), f"{label}.")] if drawn else []
@@ -194,7 +196,7 @@ def risk_curves(curve: Mapping[str, Any], at: float | None = None) -> list[tuple
 
 def _frontier(found: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
-        {"Model": one["model"], "ε": "none" if one["epsilon"] is None else one["epsilon"]}
+        {"ε": f"without privacy ({one['model']})" if one["epsilon"] is None else one["epsilon"]}
         | {MEASURES.get(name) or str(name): value for name, value in one["values"].items()}
         for one in found.get("rows") or []
     ]

@@ -192,7 +192,7 @@ def _declared(given: Form, population: str) -> dict[str, Any]:
     if not given["name"]:
         raise Problem(422, "request", "The dataset has no name.", remedy="Type one, such as purchases.")
     reading: dict[str, Any] = {
-        one: given[one] for one in (*COLUMNS, "scale", "window", "time_zone", "group") if given[one]
+        one: given[one] for one in (*COLUMNS, "scale", "window", "time_zone", "group", "missing") if given[one]
     }
     if given["kind"] in ("tags", "table"):
         reading["what"] = given["kind"]

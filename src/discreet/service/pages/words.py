@@ -31,6 +31,8 @@ __all__ = [
     "odds",
     "percent",
     "person",
+    "plain_remedy",
+    "sentence",
     "short",
     "spent",
     "success",
@@ -83,10 +85,15 @@ def loss(given: Mapping[str, Any]) -> str:
     ('ε = 0.5', 'ε ≈ 0.941, δ = 1e-6')
     """
     found: Loss = loss_from_json(dict(given))
-    stated = re.search(r"ε ≈ ([\d.]+) at δ = ([\de.-]+)", str(found))  # what is accounted otherwise says this, too
+    return as_epsilon(str(found))
+
+
+def as_epsilon(text: str) -> str:
+    """A loss in words as ε and δ alone, which those that are accounted otherwise say, too."""
+    stated = re.search(r"ε ([≈=]) ([\d.]+) at δ = ([\de.-]+)", text)
     if stated is None:
-        return str(found)
-    return f"{short_number('ε', Fraction(stated[1]))}, δ = {stated[2]}".replace("=", "≈", 1)
+        return text
+    return f"{short_number('ε', Fraction(stated[2]))}, δ = {stated[3]}".replace("=", stated[1], 1)
 
 
 def odds(given: Any) -> str:
@@ -157,3 +164,19 @@ def tiny(given: Any) -> str:
 def yes_no(value: Any) -> Any:
     """What is true or false, in words; anything else as it is."""
     return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def sentence(text: str) -> str:
+    """A message that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def plain_remedy(text: str) -> str:
+    """What to do, without the names of options that pages do not have.
+
+    Examples
+    --------
+    >>> plain_remedy("Fill it, or leave such rows out with missing='drop'.")
+    'Fill it, or leave such rows out.'
+    """
+    return re.sub(r" with \w+=(?:'\w+')?(?=[.,;])", "", text)
