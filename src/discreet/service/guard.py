@@ -28,10 +28,12 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
-_RAW = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+STAY_SECURE = {"Strict-Transport-Security": "max-age=31536000"}
+"""Where the service is reached by TLS: a browser that was here once does not come without it."""
 
 UPLOADS = "/v1/uploads"
 """Has a limit of its own, and is written to the disk as it comes."""
@@ -51,6 +53,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
         self.app, self.settings = app, settings
+        headers = HEADERS | (STAY_SECURE if settings.secure_cookies else {})
+        self._headers = tuple((name.lower().encode(), value.encode()) for name, value in headers.items())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,7 +65,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = message["headers"] = list(message.get("headers", ()))
                 known = {name for name, _ in headers}
-                headers.extend(pair for pair in _RAW if pair[0] not in known)
+                headers.extend(pair for pair in self._headers if pair[0] not in known)
             await send(message)
 
         if self.settings.insecure_local:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,9 @@ __all__ = ["Hub"]
 
 WINDOW = 10.0
 
+ID = re.compile(r"(rel|job|ds|rep|up)_[0-9a-f]+")
+"""What the service names things: no release is called so."""
+
 
 @dataclass
 class Hub:
@@ -57,6 +62,7 @@ class Hub:
         self.supervisor, self.sessions, self.series = Supervisor(self.store), Sessions(self), SeriesOfTenants(self)
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._counted: dict[str, int] = defaultdict(int)
+        self.streams: dict[str, int] = defaultdict(int)  # jobs that a key follows now
         self._lock = threading.Lock()
 
     def roots(self, caller: Caller) -> tuple[Path, ...]:
@@ -116,7 +122,11 @@ class Hub:
         dataset = self._dataset(caller, request)
         request.guarantee(self.datasets.public(caller.tenant, dataset.id))  # finds every mistake
         job, _ = self.jobs.submit(
-            caller, "rehearse", {**request.to_json(), "dataset": dataset.id}, population=dataset.population
+            caller,
+            "rehearse",
+            {**request.to_json(), "dataset": dataset.id},
+            population=dataset.population,
+            reserve=lambda connection: self.releases.require_name(connection, caller, request.name),
         )
         self.supervisor.wake()
         return job
@@ -146,8 +156,16 @@ class Hub:
         guarantee: Guarantee | None,
         request: dict[str, Any],
         idempotency: str,
+        *,
+        refuse: Callable[[Connection], None] = lambda connection: None,
     ) -> tuple[Row[Any], bool]:
-        """Submit a job that spends what its guarantee says. What does not fit now is refused now."""
+        """Submit a job that spends what its guarantee says. What does not fit now is refused now.
+
+        Parameters
+        ----------
+        refuse
+            Refuses a new job for another reason; a repeated request finds its job all the same.
+        """
         cost = found = None
         if guarantee is not None:
             delta = RunRequest.from_json(request).delta
@@ -161,6 +179,8 @@ class Hub:
             cost = cost_of(guarantee, found.requested, delta)
 
         def reserve(connection: Connection) -> None:
+            refuse(connection)
+            self.releases.require_name(connection, caller, request.get("name", ""))
             if found is not None and not found.fits:
                 raise Problem(
                     409,
@@ -203,6 +223,8 @@ class Hub:
 
     def _dataset(self, caller: Caller, request: RunRequest) -> Row[Any]:
         """The dataset of a request, of a population that the caller may know of."""
+        if ID.fullmatch(request.name):
+            raise Problem(422, "request", "This name looks like an id of the service.", remedy="Choose another name.")
         row = self.datasets.get(caller, request.dataset)
         if not self.populations.may_know(caller, row.population):
             raise not_found("dataset", request.dataset)

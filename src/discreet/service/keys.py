@@ -96,12 +96,10 @@ class Keys:
 
     def redeem(self, token: str, name: str) -> str:
         """The first key of a curator, for the token of a link that was not used yet."""
+        known = sql.select(TOKENS).where(TOKENS.c.hash == digest(token))
+        _require_link(self.store.one(known))  # whoever has none does not hold the database
         with self.store.write("tenants") as connection:
-            row = connection.execute(sql.select(TOKENS).where(TOKENS.c.hash == digest(token))).first()
-            if row is None or row.used is not None or row.expires < now():
-                raise Problem(
-                    401, "link", "This link was used, has expired, or never existed.", remedy="Ask for a new one."
-                )
+            row = _require_link(connection.execute(known).first())
             connection.execute(sql.update(TOKENS).where(TOKENS.c.hash == row.hash).values(used=now()))
             return self._add(connection, row.tenant, name, "curator", {}, None, who="the setup link")[1]
 
@@ -216,6 +214,13 @@ class Keys:
         left = MOMENT if row.expires is None else seconds_until(row.expires)
         return self._good.put(digest(given), caller_of(row), since=since, seconds=left)
 
+    def is_good(self, caller: Caller) -> bool:
+        """Whether the key of a caller still is: for answers that take minutes."""
+        row = self.store.one(sql.select(KEYS.c.revoked, KEYS.c.expires).where(KEYS.c.id == caller.key))
+        if row is None:  # nobody's, where no keys are asked for
+            return self.store.settings.insecure_local
+        return row.revoked is None and (row.expires is None or row.expires >= now())
+
     def recent(self, given: str) -> Caller | None:
         """Who a key belongs to, if it was found good within the last moment."""
         return self._good.get(digest(given))
@@ -259,6 +264,12 @@ class Keys:
 
     def _end_sessions(self, connection: Any, key: str) -> None:
         connection.execute(sql.delete(SESSIONS).where(SESSIONS.c.key == key))
+
+
+def _require_link(row: Row[Any] | None) -> Row[Any]:
+    if row is None or row.used is not None or row.expires < now():
+        raise Problem(401, "link", "This link was used, has expired, or never existed.", remedy="Ask for a new one.")
+    return row
 
 
 def require_scope(role: str, scope: Mapping[str, Any]) -> None:

@@ -13,9 +13,9 @@ from discreet.errors import ReleaseError
 from discreet.privacy import Guarantee, Release, Standing
 from discreet.privacy.folders import MANIFEST
 from discreet.service.access import Caller
-from discreet.service.problems import not_found
+from discreet.service.problems import Problem, not_found
 from discreet.service.remembering import Recent
-from discreet.service.schema import RELEASES
+from discreet.service.schema import JOBS, RELEASES
 from discreet.service.store import Store
 
 __all__ = ["Releases", "release_for"]
@@ -65,10 +65,24 @@ class Releases:
         )
         return release
 
+    def require_name(self, connection: Connection, caller: Caller, name: str) -> None:
+        """Refuse an analyst the name of somebody else's release: applications that ask for it would get another one."""
+        if caller.is_curator or not name:
+            return
+        theirs = (RELEASES.c.tenant == caller.tenant, RELEASES.c.name == name, JOBS.c.key != caller.key)
+        seen = (RELEASES.c.secret.is_(False), RELEASES.c.rehearsal.is_(False))
+        joined = sql.select(RELEASES.c.id).join(JOBS, JOBS.c.id == RELEASES.c.job)
+        if connection.execute(joined.where(*theirs, *seen).limit(1)).first():
+            raise Problem(409, "name", f"There is a release {name!r} of somebody else.", remedy="Choose another name.")
+
     def get(self, caller: Caller, release: str) -> Row[Any]:
-        """A release that the caller may see, by its id or by its name, of which the latest counts."""
+        """A release that the caller may see, by its id or by its name.
+
+        Of several with one name the latest counts, and a rehearsal only where there is nothing else.
+        """
         named = sql.or_(RELEASES.c.id == release, RELEASES.c.name == release)
-        row = self.store.one(self._rows(caller).where(named).limit(1))
+        order = (RELEASES.c.id != release, RELEASES.c.rehearsal, RELEASES.c.number.desc())
+        row = self.store.one(self._rows(caller).where(named).order_by(None).order_by(*order).limit(1))
         if row is None:
             raise not_found("release", release)
         return row

@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.engine import Row
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection, Row
 
 from discreet.coupled import PMW, QuerySession
 from discreet.coupled.query_method import QuerySetting
@@ -26,6 +27,7 @@ from discreet.service.datasets import Data, Datasets
 from discreet.service.jobs import ENDED, Jobs, job_for
 from discreet.service.problems import Problem
 from discreet.service.runs import RunRequest
+from discreet.service.schema import JOBS
 from discreet.service.tasks import CancelledError, Task, finish, ledger_of, task
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Sessions"]
 
-MOST_OPEN = 20
-"""Sessions that one server holds at a time."""
+MOST_OPEN, MOST_OF_A_KEY = 20, 5
+"""Sessions that one server holds at a time, and that one key has."""
 
 MOST_LISTED = 100
 
@@ -107,16 +109,17 @@ class Sessions:
         dataset = hub._dataset(caller, request)
         public = hub.datasets.public(caller.tenant, dataset.id)
         guarantee = session_guarantee(request, public, questions)
-        if len(_HELD) >= MOST_OPEN:
-            raise Problem(
-                429,
-                "queue",
-                f"{MOST_OPEN} sessions are open already.",
-                remedy="Close one of them.",
-                headers={"Retry-After": "60"},
-            )
         described = {**request.to_json(), "dataset": dataset.id, "questions": questions}
-        job, new = hub.submit_spending(caller, "session", dataset, public, guarantee, described, idempotency)
+        job, new = hub.submit_spending(
+            caller,
+            "session",
+            dataset,
+            public,
+            guarantee,
+            described,
+            idempotency,
+            refuse=lambda connection: _require_room(connection, caller),
+        )
         if job.state == "queued":
             self._start(job.id)
         return hub.jobs.get(caller, job.id), new
@@ -194,6 +197,22 @@ class Sessions:
             remedy="Its answers are in the release of its job." if row.result else "Open another one.",
             session={"state": row.state, "result": row.result, "problem": row.problem},
         )
+
+
+def _require_room(connection: Connection, caller: Caller) -> None:
+    """Refuse a session where the server, or the key, has enough of them."""
+    mine = (JOBS.c.tenant == caller.tenant, JOBS.c.key == caller.key, JOBS.c.kind == "session")
+    open_ones = sql.select(sql.func.count()).select_from(JOBS).where(*mine, JOBS.c.state.not_in(ENDED))
+    of_key = connection.execute(open_ones).scalar_one()
+    for found, most in ((len(_HELD), MOST_OPEN), (of_key, MOST_OF_A_KEY)):
+        if found >= most:
+            raise Problem(
+                429,
+                "queue",
+                f"{most} sessions are open already.",
+                remedy="Close one of them.",
+                headers={"Retry-After": "60"},
+            )
 
 
 def session_guarantee(request: RunRequest, public: Data, questions: int) -> Guarantee:

@@ -17,6 +17,7 @@ from discreet.service.access import Caller
 from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, page_of, problems
 from discreet.service.hub import Hub
 from discreet.service.jobs import ENDED, job_for
+from discreet.service.problems import Problem
 from discreet.service.runs import RunRequest
 
 __all__ = ["router"]
@@ -24,8 +25,11 @@ __all__ = ["router"]
 router = APIRouter(tags=["runs and jobs"])
 
 
-FOLLOW_SECONDS = 300.0
-"""How long one request follows a job."""
+FOLLOW_SECONDS, POLL_SECONDS = 300.0, 0.3
+"""How long one request follows a job, and how often it looks."""
+
+MOST_STREAMS = 20
+"""Jobs that one key follows at a time."""
 
 Dataset = Annotated[str, Field(max_length=100, examples=["purchases"])]
 Settings = Annotated[
@@ -135,17 +139,41 @@ async def follow_job(hub: TheHub, caller: TheCaller, job: str) -> StreamingRespo
     """Where a job stands, told at every change until it ends (server-sent events)."""
     caller.require("read jobs")
     await asyncio.to_thread(hub.jobs.get, caller, job)
+    require_stream(hub, caller)
     return StreamingResponse(_events(hub, caller, job), media_type="text/event-stream")
 
 
 async def _events(hub: Hub, caller: Caller, job: str) -> AsyncIterator[str]:
-    """Where a job stands until it ends; after some minutes the browser asks again, with a key that is still good."""
+    """Where a job stands until it ends, or the key; after some minutes the browser asks again."""
     told, until = None, time.monotonic() + FOLLOW_SECONDS
-    while time.monotonic() < until:
-        shown = job_for(await asyncio.to_thread(hub.jobs.get, caller, job), caller)
-        if shown != told:
-            told = shown
-            yield f"event: job\ndata: {json.dumps(shown)}\n\n"
-        if shown["state"] in ENDED:
-            return
-        await asyncio.sleep(0.3)
+    hub.streams[caller.key] += 1
+    try:
+        while time.monotonic() < until:
+            shown = await asyncio.to_thread(_shown, hub, caller, job)
+            if shown is None:
+                return
+            if shown != told:
+                told = shown
+                yield f"event: job\ndata: {json.dumps(shown)}\n\n"
+            if shown["state"] in ENDED:
+                return
+            await asyncio.sleep(POLL_SECONDS)
+    finally:
+        hub.streams[caller.key] -= 1
+
+
+def _shown(hub: Hub, caller: Caller, job: str) -> dict[str, Any] | None:
+    """A job; None for a key that has ended since it was asked with."""
+    return job_for(hub.jobs.get(caller, job), caller) if hub.keys.is_good(caller) else None
+
+
+def require_stream(hub: Hub, caller: Caller) -> None:
+    """Refuse a key that follows enough jobs already."""
+    if hub.streams[caller.key] >= MOST_STREAMS:
+        raise Problem(
+            429,
+            "streams",
+            f"This key follows {MOST_STREAMS} jobs already.",
+            remedy="End one of the streams, or look at the job itself.",
+            headers={"Retry-After": "10"},
+        )

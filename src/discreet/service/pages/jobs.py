@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from discreet.service.api.runs import require_stream
 from discreet.service.jobs import ENDED, job_for
 from discreet.service.pages.shared import ERRORS, Form, TheForm, TheVisitor, Visitor, fragment, go
 
@@ -63,7 +64,11 @@ def follow_jobs(request: Request, visitor: TheVisitor, limit: int = 5) -> Respon
     """The latest jobs, told at every change."""
     visitor.caller.require("read jobs")
     most = min(max(limit, 1), PER_PAGE)
-    return _stream(lambda: fragment("parts/jobs.html", visitor, jobs=shown_jobs(visitor, limit=most)), lambda: False)
+
+    def told() -> str:
+        return fragment("parts/jobs.html", visitor, jobs=shown_jobs(visitor, limit=most))
+
+    return _stream(visitor, told, lambda: False)
 
 
 @router.get("/jobs/{job}")
@@ -107,7 +112,7 @@ def follow_job(visitor: TheVisitor, job: str) -> Response:
     def told() -> str:
         return fragment("parts/job.html", visitor, job=shown(visitor.hub.jobs.get(visitor.caller, job), visitor))
 
-    return _stream(told, ended)
+    return _stream(visitor, told, ended)
 
 
 @router.post("/jobs/{job}/cancel")
@@ -120,18 +125,27 @@ def cancel_job(visitor: TheVisitor, form: TheForm, job: str) -> Response:
     return go(f"/jobs/{job}")
 
 
-def _stream(told: Callable[[], str], ended: Callable[[], bool]) -> Response:
+def _stream(visitor: Visitor, told: Callable[[], str], ended: Callable[[], bool]) -> Response:
+    hub, caller = visitor.hub, visitor.caller
+    require_stream(hub, caller)
+
     async def events() -> AsyncIterator[str]:
         before = None
-        for _ in range(LONGEST_TURNS):
-            over = await asyncio.to_thread(ended)
-            html = await asyncio.to_thread(told)
-            if html != before:
-                before = html
-                yield f"event: change\ndata: {json.dumps(html)}\n\n"
-            if over:
-                yield "event: end\ndata: {}\n\n"
-                return
-            await asyncio.sleep(TURN_SECONDS)
+        hub.streams[caller.key] += 1
+        try:
+            for _ in range(LONGEST_TURNS):
+                if not await asyncio.to_thread(hub.keys.is_good, caller):
+                    return
+                over = await asyncio.to_thread(ended)
+                html = await asyncio.to_thread(told)
+                if html != before:
+                    before = html
+                    yield f"event: change\ndata: {json.dumps(html)}\n\n"
+                if over:
+                    yield "event: end\ndata: {}\n\n"
+                    return
+                await asyncio.sleep(TURN_SECONDS)
+        finally:
+            hub.streams[caller.key] -= 1
 
     return StreamingResponse(events(), media_type="text/event-stream")
