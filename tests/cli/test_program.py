@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,8 @@ def test_list_and_doctor(run) -> None:
     health = json.loads(run("doctor", "--json").stdout)
     assert all(health["core"].values())
     assert "pip install 'discreet[lenskit]'" in run("doctor").stdout or health["extras"]["lenskit"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(health["extras"]) == set(project["optional-dependencies"])
 
 
 @pytest.mark.parametrize("dataset", ["checkins", "tags", "survey"])

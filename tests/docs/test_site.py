@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import yaml
 from publishing.api import PACKAGES, WITHOUT_PAGE
 from publishing.errors import messages
+from publishing.wheel import MOST_BYTES, wheel_problems
 from tests.browser import opened, problems
 
 import discreet
@@ -177,3 +179,15 @@ def test_the_search_works_without_a_server(site: Path, browser: Browser) -> None
         shown.keyboard.type("sybil", delay=20)
         shown.wait_for_selector(".md-search-result__item a", timeout=60_000)
         assert "ybil" in shown.inner_text(".md-search-result__list")
+
+
+def test_a_wheel_that_is_not_whole_is_noticed(tmp_path: Path) -> None:
+    wheel = tmp_path / "discreet-0.0.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        packed.writestr("discreet/__init__.py", "")
+        packed.writestr("tests/test_all.py", "")
+        packed.writestr("discreet/large", os.urandom(MOST_BYTES))
+    found = " ".join(wheel_problems(wheel))
+    assert "more than 2,000,000" in found
+    assert "missing in the wheel: discreet/attacks/__init__.py" in found
+    assert "not of the library: tests/test_all.py" in found

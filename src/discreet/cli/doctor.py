@@ -15,15 +15,18 @@ __all__ = ["doctor"]
 
 CORE = ("numpy", "scipy", "polars", "pyarrow", "numba", "dp-accounting", "sqlalchemy", "typer", "rich", "altair")
 
-# What each extra brings, and the module that shows that it is there.
-EXTRAS = {
-    "postgres": ("psycopg", "ledgers in PostgreSQL"),
-    "pandas": ("pandas", "tables from and to pandas"),
-    "oracle": ("opendp", "a second opinion on noise and maps"),
-    "lenskit": ("lenskit", "attacks and audits of LensKit models"),
-    "implicit": ("implicit", "attacks and audits of implicit models"),
-    "surprise": ("surprise", "attacks and audits of Surprise models"),
+EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
+    "postgres": (("psycopg",), "ledgers and the service in PostgreSQL"),
+    "pandas": (("pandas",), "tables from and to pandas"),
+    "service": (("fastapi", "jinja2", "orjson", "uvicorn"), "discreet serve: HTTP API, jobs, keys and pages"),
+    "client": (("httpx",), "dc.Client, for Python programs that use a service"),
+    "spark": (("pyspark", "cloudpickle"), "records on a cluster of Apache Spark"),
+    "lenskit": (("lenskit",), "attacks and audits of LensKit models"),
+    "implicit": (("implicit",), "attacks and audits of implicit models"),
+    "surprise": (("surprise",), "attacks and audits of Surprise models"),
+    "oracle": (("opendp",), "a second opinion on noise and maps"),
 }
+"""What each extra gives, and the modules that show that it is there."""
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -36,7 +39,7 @@ def doctor(as_json: AsJson = False) -> None:
     from discreet import __version__
 
     versions = {name: _version(name) for name in CORE}
-    extras = {name: util.find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
+    extras = {name: all(map(util.find_spec, modules)) for name, (modules, _) in EXTRAS.items()}
     threads = {"cores": os.cpu_count() or 1, "polars": _polars_threads(), "numba": _numba_threads()}
     if as_json:
         answer_json(
