@@ -77,9 +77,9 @@ def chart(points: pl.DataFrame) -> Any:
     means = shown.group_by("data", octave.alias("octave"), maintain_order=True)
     means = means.agg(pl.col("users_mu").log().mean().exp(), pl.col("kept").mean()).sort("data", "users_mu")
     names = shown["data"].unique(maintain_order=True).to_list()
-    legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1, labelFontSize=14)
+    legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1, labelFontSize=16)
     color = alt.Color("data:N", scale=alt.Scale(domain=names, range=list(COLORS[: len(names)])), legend=legend)
-    words: dict[str, Any] = {"labelFontSize": 14, "titleFontSize": 14}
+    words: dict[str, Any] = {"labelFontSize": 16, "titleFontSize": 16}
     x = alt.X("users_mu:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="users × μ", **words))
     kept = alt.Axis(format="%", title="of the recall without privacy", **words)
     y = alt.Y("kept:Q", axis=kept, scale=alt.Scale(domain=[0, 1]))
@@ -89,7 +89,7 @@ def chart(points: pl.DataFrame) -> Any:
     floor = base.mark_rule(strokeDash=[4, 4], opacity=0.7).encode(y="mean(floor):Q", color=color)
     drawn = alt.layer(line.encode(x=x, y=y, color=color), floor, dots)
     title = alt.Title(
-        "What is kept of the recall", subtitle="dashed: popularity without privacy", fontSize=16, subtitleFontSize=14
+        "What is kept of the recall", subtitle="dashed: popularity without privacy", fontSize=18, subtitleFontSize=16
     )
     return drawn.properties(width=400, height=300, title=title)
 

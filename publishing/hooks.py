@@ -38,12 +38,10 @@ def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
 
 
 def on_page_content(html: str, config: Any, **kwargs: Any) -> str:
-    """Drawings become part of the page, so that they follow its colors; a number and its sign stay on one line."""
-    parts = re.split(r"(<(pre|code)\b.*?</\2>)", html, flags=re.S)
-    for place in range(0, len(parts), 3):
-        parts[place] = re.sub(r"(\d) (%|×)", "\\1\u00a0\\2", parts[place])
-    html = "".join(part for place, part in enumerate(parts) if place % 3 != 2)
-    return DRAWING.sub(lambda tag: _inlined(tag, Path(config["docs_dir"])), html)
+    """Formulas are set, and drawings become part of the page, so that they follow its colors."""
+    from publishing.typesetting import typeset
+
+    return DRAWING.sub(lambda tag: _inlined(tag, Path(config["docs_dir"])), typeset(html))
 
 
 def on_post_page(output: str, **kwargs: Any) -> str:
@@ -78,7 +76,7 @@ def _inlined(tag: re.Match[str], docs: Path) -> str:
     text = text.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
     if name.parent.name == "charts":
         colors = _variables()
-        text = COLOR.sub(lambda color: colors.get(color[0].lower(), color[0]), text)
+        text = COLOR.sub(lambda color: colors.get(color[0].lower(), color[0]), text).replace('"black"', '"var(--ink)"')
     # Names of parts are shared by all drawings of a page.
     stem = re.sub(r"\W", "-", picture.stem)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{stem}-\1"', text)

@@ -177,12 +177,19 @@ def _house_charts() -> Iterator[None]:
 
     from discreet.reports.theme import CONFIG
 
-    larger = {"labelFontSize": 14, "titleFontSize": 14}
+    larger = {"labelFontSize": 16, "titleFontSize": 16}
     config = {
         **CONFIG,
         "axis": {**CONFIG["axis"], **larger},
-        "legend": {**CONFIG["legend"], **larger, "orient": "bottom", "symbolOpacity": 1, "columns": 2},
-        "title": {**CONFIG["title"], "fontSize": 16},
+        "legend": {
+            **CONFIG["legend"],
+            **larger,
+            "orient": "bottom",
+            "symbolOpacity": 1,
+            "columns": 2,
+            "labelLimit": 320,
+        },
+        "title": {**CONFIG["title"], "fontSize": 18},
         "bar": {"color": CONFIG["range"]["category"][0]},
         "line": {"color": CONFIG["range"]["category"][0]},
     }

@@ -18,6 +18,7 @@ import pytest
 import yaml
 from publishing.api import PACKAGES, WITHOUT_PAGE
 from publishing.errors import messages
+from publishing.typesetting import typeset
 from publishing.wheel import MOST_BYTES, wheel_problems
 from tests.browser import opened, problems
 
@@ -96,6 +97,13 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
     styles = " ".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert not loaded
     assert not re.findall(r"url\(\s*[\"']?https?:", styles)
+
+
+def test_formulas_are_set_and_code_is_left_alone() -> None:
+    assert typeset("<p>‖A‖_F² ≤ a_ij</p>") == "<p>‖A‖<sub>F</sub>² ≤ a<sub>ij</sub></p>"
+    assert typeset("e^ε and e^{−ε/2}, x_12") == "e<sup>ε</sup> and e<sup>−ε/2</sup>, x<sub>12</sub>"
+    for same in ("<pre>a_1^2</pre>", "<a href='a_1^2'>user_id</a>", "tests/privacy_laws", "snake_case_name"):
+        assert typeset(same) == same
 
 
 def test_every_page_has_its_place() -> None:

@@ -36,9 +36,9 @@ def catalog_coverage(counts: Any) -> float:
 
 
 def gini(counts: Any) -> float:
-    r"""Gini coefficient: 0 when every item is recommended equally often, (n − 1) / n when one item takes all.
+    """Gini coefficient: 0 when every item is recommended equally often, (n − 1) / n when one item takes all.
 
-    .. math:: G = \frac{\sum_{i=1}^{n} (2i - n - 1)\, x_{(i)}}{n \sum_i x_i}, \qquad x_{(1)} \le \dots \le x_{(n)}
+        G = Σ_{i=1…n} (2i − n − 1)·x₍ᵢ₎ / (n·Σ_i x_i)  with x₍₁₎ ≤ … ≤ x₍ₙ₎
 
     Parameters
     ----------

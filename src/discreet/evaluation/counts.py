@@ -36,9 +36,9 @@ def count_mse(released: Any, *, original: Any) -> float:
 
 
 def kl_released_to_original(released: Any, *, original: Any, floor: float = FLOOR) -> float:
-    r"""Kullback–Leibler divergence D(released ‖ original), in nats.
+    """Kullback–Leibler divergence D(released ‖ original), in nats.
 
-    .. math:: D(R \,\|\, O) = \sum_i R_i \ln \frac{R_i}{O_i}
+        D(R ‖ O) = Σ_i R_i · ln(R_i / O_i)
 
     On **both** sides counts that are zero or negative are first replaced by ``floor``; then each side is divided by
     its sum. The expectation is under the released distribution: released mass where the original has little costs most.
@@ -58,7 +58,7 @@ def kl_released_to_original(released: Any, *, original: Any, floor: float = FLOO
 
 
 def kl_original_to_released(released: Any, *, original: Any, floor: float = FLOOR) -> float:
-    r"""Kullback–Leibler divergence D(original ‖ released), in nats: the other direction.
+    """Kullback–Leibler divergence D(original ‖ released), in nats: the other direction.
 
     The same rules as in :func:`kl_released_to_original`. The expectation is under the original distribution: missing
     mass where the original has much costs most.

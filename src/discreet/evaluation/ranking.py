@@ -73,9 +73,9 @@ def truncated_recall_at_k(matches: Matches, *, k: int) -> Floats:
 
 
 def ndcg_at_k(matches: Matches, *, k: int) -> Floats:
-    r"""Discounted cumulative gain of the first ``k`` places over that of the best possible list.
+    """Discounted cumulative gain of the first ``k`` places over that of the best possible list.
 
-    .. math:: \mathrm{DCG}@k = \sum_{i=1}^{k} \frac{\mathrm{gain}_i}{\log_2(i + 1)}
+        DCG@k = Σ_{i=1…k} gain_i / log₂(i + 1)
 
     The best list has the min(k, relevant) items of the highest gain, highest first. The gains are those of
     :func:`match`, by default 1 for each relevant item.
@@ -97,9 +97,9 @@ def ndcg_at_k(matches: Matches, *, k: int) -> Floats:
 
 
 def average_precision_at_k(matches: Matches, *, k: int) -> Floats:
-    r"""Precision at each hit among the first ``k``, summed, over min(k, relevant). Its mean over users is MAP@k.
+    """Precision at each hit among the first ``k``, summed, over min(k, relevant). Its mean over users is MAP@k.
 
-    .. math:: \mathrm{AP}@k = \frac{1}{\min(k, |R|)} \sum_{i \le k,\ i \text{ a hit}} \mathrm{precision}@i
+        AP@k = 1/min(k, |R|) · Σ_{i ≤ k, i a hit} precision@i
 
     With k at least the number of relevant items this is the average precision of information retrieval.
 

@@ -20,9 +20,9 @@ __all__ = ["evaluate_ratings"]
 
 
 def evaluate_ratings(predicted: Any, *, held_out: Interactions, missing: Missing = "error") -> Scores:
-    r"""MAE, RMSE, both by user, and coverage of predictions for held-out ratings.
+    """MAE, RMSE, both by user, and coverage of predictions for held-out ratings.
 
-    ``mae`` is :math:`\frac{1}{n} \sum |\hat r - r|` and ``rmse`` :math:`\sqrt{\frac{1}{n} \sum (\hat r - r)^2}` over
+    ``mae`` is 1/n·Σ|r̂ − r| and ``rmse`` √(1/n·Σ(r̂ − r)²) over
     all answered predictions. ``mae_by_user`` and ``rmse_by_user`` are the means of each user's own error: every
     user weighs the same. ``coverage`` is the share of the held-out ratings that have a prediction.
 

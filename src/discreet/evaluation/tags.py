@@ -189,7 +189,7 @@ def js_divergence(first: Any, second: Any) -> Floats:
 def semantic_loss(data: TagAssignments, replacements: Any, *, topics: Any, largest: float = 1.0) -> Scores:
     """Mean distance of tags to their replacements, where the replacement of each tag is known.
 
-    .. math:: \\mathrm{SLoss} = \\frac{1}{|U|} \\sum_u \\frac{\\sum_{t \\in P(u)} d(t, \\hat t)}{\\max d \\cdot |T(u)|}
+        SLoss = 1/|U| · Σ_u ( Σ_{t ∈ P(u)} d(t, t̂) ) / ( max d · |T(u)| )
 
     Parameters
     ----------

@@ -37,12 +37,10 @@ STEPS = 3
 
 @dataclass
 class ALS(RankingReference):
-    r"""Factors by alternating least squares over what is liked and, lightly, over everything else.
+    """Factors by alternating least squares over what is liked and, lightly, over everything else.
 
-    .. math::
-
-        \sum_{(u,i)\ \text{liked}} (1 - x_u^\top y_i)^2 + \alpha \sum_{u,i} (x_u^\top y_i)^2
-        + \lambda \sum_u (n_u + \alpha I) \lVert x_u \rVert^2 + \lambda \sum_i (n_i + \alpha U) \lVert y_i \rVert^2
+        Σ_{(u,i) liked} (1 − x_uᵀy_i)² + α·Σ_{u,i} (x_uᵀy_i)²
+        + λ·Σ_u (n_u + α·I)·‖x_u‖² + λ·Σ_i (n_i + α·U)·‖y_i‖²
 
     with n the number of likes of a person or an item, U people and I items. A person's factors come from that
     person's history, so that strangers are served like members.

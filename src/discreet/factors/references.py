@@ -199,11 +199,11 @@ def _ridge_means(group: AnyIntegers, values: Floats, n_groups: int, ridge: float
 
 @dataclass
 class EASE(RankingReference):
-    r"""A linear model of liked items without itself: the non-private reference for rankings.
+    """A linear model of liked items without itself: the non-private reference for rankings.
 
-    .. math:: \min_B \lVert X - XB \rVert_F^2 + \lambda \lVert B \rVert_F^2 \quad \text{with}\quad \mathrm{diag}(B) = 0
+        min_B ‖X − XB‖² + λ·‖B‖²  with diag(B) = 0  (Frobenius norms)
 
-    has the solution :math:`B_{ij} = -P_{ij}/P_{jj}`, where :math:`P = (X^\top X + \lambda I)^{-1}`.
+    has the solution B_ij = −P_ij/P_jj, where P = (XᵀX + λ·I)⁻¹.
 
     Parameters
     ----------

@@ -42,12 +42,12 @@ CHUNK = 1 << 15
 
 @dataclass(eq=False)
 class TopicModel:
-    r"""Topics behind tags: a resource is a mixture of topics, and a topic a distribution over tags.
+    """Topics behind tags: a resource is a mixture of topics, and a topic a distribution over tags.
 
     A resource's document is all its triples: a tag counts once for each user who gave it. Each triple has a topic; a
     sweep draws the topic of every triple anew, given those of all others:
 
-    .. math:: \Pr(z \mid t, r, \text{rest}) \propto \frac{C_{tz} + \beta}{\sum_s C_{sz} + |T| \beta} (C_{rz} + \alpha)
+        Pr(z | t, r, rest) ∝ (C_tz + β) / (Σ_s C_sz + |T|·β) · (C_rz + α)
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class TopicModel:
     shards
         How many parts the triples are cut into, by resource and by tag: blocks of them can run at once. One shard is
         the Gibbs sampler itself. With more, a block does not see what others do at the same moment to the totals
-        :math:`\sum_s C_{sz}`, each of which is one number of thousands; results are as good. None for one below
+        Σ_s C_sz, each of which is one number of thousands; results are as good. None for one below
         100,000 triples and more above. The result depends on the shards, and never on the number of threads.
     seed
         The same seed gives the same topics.
@@ -305,9 +305,9 @@ def _shares(weights: NDArray[Any]) -> Floats:
 
 
 def perplexity(resource_topics: Floats, topic_tags: Floats, resource: AnyIntegers, tag: AnyIntegers) -> float:
-    r"""The reciprocal of the geometric mean probability of these triples: how many equally likely tags are left.
+    """The reciprocal of the geometric mean probability of these triples: how many equally likely tags are left.
 
-    .. math:: \exp\Bigl(-\frac1n \sum_{(r, t)} \ln \sum_z \Pr(z \mid r) \Pr(t \mid z)\Bigr)
+        exp( −1/n · Σ_{(r, t)} ln Σ_z Pr(z | r)·Pr(t | z) )
 
     Parameters
     ----------
@@ -325,9 +325,9 @@ def perplexity(resource_topics: Floats, topic_tags: Floats, resource: AnyInteger
 
 
 def coherence(topic_tags: Floats, resource: AnyIntegers, tag: AnyIntegers, *, n: int = 10) -> Floats:
-    r"""Of each topic, the mean normalized pointwise mutual information (NPMI) of pairs of its n most probable tags.
+    """Of each topic, the mean normalized pointwise mutual information (NPMI) of pairs of its n most probable tags.
 
-    .. math:: \frac{\ln \frac{p(s, t)}{p(s)\, p(t)}}{-\ln p(s, t)}
+        ln( p(s, t) / (p(s)·p(t)) ) / −ln p(s, t)
 
     with p the share of the resources that have the tag, or both tags: 1 for tags that are always together, 0 for
     independent ones, −1 for those that never meet.
