@@ -7,12 +7,12 @@ from pathlib import Path
 
 import discreet
 
-__all__ = ["PACKAGES", "exported", "pages"]
+__all__ = ["exported", "packages", "pages"]
 
 SOURCE = Path(discreet.__file__).parent
 FOLDER = "reference/api"
 
-PACKAGES = {
+KNOWN = {
     "data": "Records: interactions, tags, tables; readers, splits and synthetic data.",
     "privacy": "Budgets, guarantees, the ledger and releases.",
     "factors": "The default recommenders, DP-ALS, and references without privacy.",
@@ -32,7 +32,7 @@ PACKAGES = {
     "testing": "Exact laws, coupled runs, and neighboring datasets for your own mechanisms.",
     "reports": "Pages and charts.",
 }
-"""Packages with a page, in the order of the site."""
+"""Packages in the order of the site, with what they are for; others follow with the first line of their docstring."""
 
 EXTRA = {
     "data": ("discreet.data.splits", "discreet.data.synthetic"),
@@ -51,6 +51,17 @@ WITHOUT_PAGE = {"cli", "common", "engines", "service"}
 """Packages that are no interface for Python: the command line, helpers, and the service."""
 
 
+def packages() -> dict[str, str]:
+    """The packages that have a page, with what they are for."""
+    found = {path.parent.name: path for path in sorted(SOURCE.glob("*/__init__.py"))}
+    others = {
+        name: (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+        for name, path in found.items()
+        if name not in KNOWN and name not in WITHOUT_PAGE
+    }
+    return {name: about for name, about in KNOWN.items() if name in found} | others
+
+
 def exported(path: Path) -> list[str]:
     """The names in the ``__all__`` of a file."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -62,7 +73,7 @@ def exported(path: Path) -> list[str]:
 def pages() -> dict[str, str]:
     """The pages by their paths below ``docs``."""
     made = {f"{FOLDER}/index.md": _overview(), f"{FOLDER}/errors.md": "# discreet.errors\n\n::: discreet.errors\n"}
-    for package, about in PACKAGES.items():
+    for package, about in packages().items():
         lines = [f"# discreet.{package}\n", f"{about}\n"]
         names = exported(SOURCE / package / "__init__.py")
         lines += [_block(f"discreet.{package}.{name}") for name in names if name not in LEFT_OUT]
@@ -80,7 +91,7 @@ def _block(path: str) -> str:
 def _overview() -> str:
     lines = ["# Python API\n", "Types and texts come from the source. Every example runs as a test.\n"]
     lines += ["| package | |", "| --- | --- |"]
-    lines += [f"| [`discreet.{package}`]({package}.md) | {about} |" for package, about in PACKAGES.items()]
+    lines += [f"| [`discreet.{package}`]({package}.md) | {about} |" for package, about in packages().items()]
     lines += ["| [`discreet.errors`](errors.md) | Errors and warnings; [every message](../errors/index.md). |"]
     lines += ["| [`dc.scan`, `dc.Client`](more.md) | Records larger than memory; the client of the service. |"]
     lines += [

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["pages"]
+__all__ = ["FOLDER", "names", "pages"]
 
 FOLDER = "reference/command-line"
 
@@ -20,6 +20,13 @@ def pages() -> dict[str, str]:
     root: Any = typer.main.get_command(app)
     found = {f"{FOLDER}/{name}.md": "\n".join(_page(command, f"discreet {name}")) for name, command in _of(root)}
     return {f"{FOLDER}/index.md": "\n".join(_overview(root)), **found}
+
+
+def names() -> list[str]:
+    """Commands and groups, in the order of the help."""
+    from discreet.cli.app import app
+
+    return [name for name, _ in _of(typer.main.get_command(app))]
 
 
 def _of(group: Any) -> Iterator[tuple[str, Any]]:

@@ -16,6 +16,28 @@ OUTSIDE = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
 """Files of the repository that are pages of the site, too."""
 
 
+def on_config(config: Any) -> Any:
+    """Put the generated pages into the navigation, where it names their overviews."""
+    from publishing import api, command_line
+
+    packages = [{name: f"{api.FOLDER}/{name}.md"} for name in (*api.packages(), "errors")]
+    below = {
+        api.FOLDER: [*packages, {"scan and Client": f"{api.FOLDER}/more.md"}],
+        command_line.FOLDER: [{name: f"{command_line.FOLDER}/{name}.md"} for name in command_line.names()],
+    }
+    config["nav"] = _filled(config["nav"], {f"{folder}/index.md": pages for folder, pages in below.items()})
+    return config
+
+
+def _filled(nav: Any, below: dict[str, list[dict[str, str]]]) -> Any:
+    """The navigation with lists in the place of the overviews that they begin with."""
+    if isinstance(nav, list):
+        return [_filled(one, below) for one in nav]
+    if isinstance(nav, dict):
+        return {name: _filled(one, below) for name, one in nav.items()}
+    return [nav, *below[nav]] if nav in below else nav
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made from the program and from the source."""
     from publishing import api, command_line, errors

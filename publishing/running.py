@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Block", "blocks", "pages_with_code", "run"]
+__all__ = ["Block", "CodeError", "blocks", "command", "pages_with_code", "run"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -151,6 +151,13 @@ def _commands(block: Block, where: str) -> None:
                 raise CodeError(f"{where}: {command}\nended with {code}, not {block.exit}:\n{output}")
         else:
             raise CodeError(f"{where}: {command}\nis not run; say so above the block: <!-- not run: REASON -->")
+
+
+def command(line: str) -> None:
+    """Run ``discreet LINE``, for what a page sets up; an error where it does not end well."""
+    code, output = _discreet(shlex.split(line))
+    if code:
+        raise CodeError(f"discreet {line}\nended with {code}:\n{output}")
 
 
 def _discreet(arguments: list[str]) -> tuple[int, str]:

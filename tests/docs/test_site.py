@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
-from publishing.api import PACKAGES, WITHOUT_PAGE
+from publishing.api import WITHOUT_PAGE, packages
 from publishing.errors import messages
 from publishing.typesetting import typeset
 from publishing.wheel import MOST_BYTES, wheel_problems
@@ -121,9 +121,12 @@ def test_readme_leads_to_files_that_are_there() -> None:
 
 def test_every_command_and_package_is_described(site: Path) -> None:
     made = {path.stem for path in (site / "reference" / "command-line").glob("*.html")} - {"index"}
-    assert made == {function.__name__ for function in COMMANDS} | set(GROUPS)
-    packages = {path.parent.name for path in Path(discreet.__file__).parent.glob("*/__init__.py")}
-    assert packages - WITHOUT_PAGE == set(PACKAGES)
+    assert {function.__name__ for function in COMMANDS} | set(GROUPS) == made
+    first = (site / "index.html").read_text(encoding="utf-8")
+    assert all(f"reference/command-line/{name}.html" in first for name in made), "not in the navigation"
+    known = {path.parent.name for path in Path(discreet.__file__).parent.glob("*/__init__.py")}
+    assert known - WITHOUT_PAGE == set(packages())
+    assert all((site / "reference" / "api" / f"{name}.html").is_file() for name in packages())
     fit = (site / "reference" / "command-line" / "fit.html").read_text(encoding="utf-8")
     assert "DISCREET_LEDGER" in fit
     assert "private-recommender" in fit
