@@ -45,6 +45,11 @@ def test_counts_of_three_shops(run, tmp_path: Path) -> None:
     again = run(*["release", "combine", "ab", "c", "--disjoint-people", "--out", "nested", "--name", "everybody"])
     assert again.returncode == 0, again.stderr
     assert dc.Release.load(tmp_path / "nested").dataset == "everybody"
+    shown = " ".join(run("release", "show", "nested").stdout.split())
+    assert "people declared disjoint" in shown
+    assert "people may overlap" in shown
+    for shop in SHOPS:
+        assert f"({dc.Release.load(tmp_path / shop).id[:12]}): ε = 1, δ = 0; proved" in shown
 
 
 @pytest.mark.usefixtures("shops")
@@ -74,6 +79,16 @@ def test_a_model_in_two_rounds(run, tmp_path: Path) -> None:
     somebody = records.users.ids()[0]
     mine = run("recommend", "model", "--user", somebody, "--data", "a.parquet", "-n", 3, "--json")
     assert len(json.loads(mine.stdout)) == 3, mine.stderr
+
+
+@pytest.mark.usefixtures("shops")
+def test_a_round_that_is_run_again_under_its_key_is_charged_once(run, tmp_path: Path) -> None:
+    asked = "fit a.parquet --epsilon 6 --delta 1e-6 --ledger a.db --round 1 --key monday --out a1"
+    first, again = (run(*asked.split()) for _ in range(2))
+    assert first.returncode == again.returncode == 0, again.stderr
+    assert "nothing was charged" in again.stderr
+    records = dc.read(tmp_path / "a.parquet")
+    assert len(dc.Ledger(tmp_path / "a.db").statement(records).entries) == 1
 
 
 @pytest.mark.usefixtures("shops")

@@ -5,7 +5,7 @@ The person is in the data of one curator. What the others release is the same in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -51,13 +51,18 @@ class _WithoutNoise:
         return draw.secret.copy()
 
 
-def quiet(method: Method, data: Interactions, after: Release | None) -> Release:
+def quiet(method: Method, data: Interactions, after: Release | None, **options: Any) -> Release:
     with watched(_WithoutNoise()):
-        return release_round(method, data, after=after)
+        return release_round(method, data, after=after, **options)
 
 
 def run_of(
-    name: str, other: Interactions, *, hostile: Callable[[Release], Release] | None = None, **changed: Any
+    name: str,
+    other: Interactions,
+    *,
+    hostile: Callable[[Release], Release] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **changed: Any,
 ) -> Callable[[Interactions, Any], Any]:
     """All rounds of the first curator, each combined with those of a second one who spends half as much."""
     settings = METHODS[name] | changed
@@ -67,8 +72,8 @@ def run_of(
         seen: list[Any] = []
         after: Release | None = None
         while after is None or after.kind == "round":
-            part = release_round(mine, data, after=after, ledger=ledger)
-            after = combine(part, quiet(theirs, other, after), people="disjoint")
+            part = release_round(mine, data, after=after, ledger=ledger, **(options or {}))
+            after = combine(part, quiet(theirs, other, after, **(options or {})), people="disjoint")
             seen += [dict(part.parts), str(part.parameters), str(part.guarantee.to_json()), dict(after.parts)]
             if hostile is not None and after.kind == "round":
                 after = hostile(after)
@@ -125,6 +130,23 @@ def test_one_person_changes_nothing_but_what_is_paid_for(name: str) -> None:
             assert result.guarantee.loss == create(name, **METHODS[name]).plan(pair.first).loss
             spent.append(result.spent)
     assert len(spent) >= 5
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "options"),
+    [
+        ("context-popularity", {"contexts": ["device=phone,laptop,radio", "age=<25,25+"], "delta": "1e-6"}, {}),
+        ("hybrid", {}, {"contexts": ["device=phone,laptop", "age=<25,25+"]}),
+        ("weighted", {}, {"contexts": ["weekday"]}),
+    ],
+)
+def test_counts_by_context(name: str, settings: dict[str, Any], options: dict[str, Any]) -> None:
+    ran, every = 0, list(interaction_pairs(Unit("user"), rated=False, context=True))
+    rest = max((pair.first for pair in every), key=len)
+    run = run_of(name, rest, options=options, **settings)
+    for pair in every[::3]:
+        ran += coupled_run(run, pair.first, pair.second).guarantee is not None
+    assert ran >= 3
 
 
 def _shifted(by: Callable[[np.ndarray], np.ndarray]) -> Callable[[Release], Release]:

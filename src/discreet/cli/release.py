@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,12 +47,29 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         ("kind", release.kind),
         ("dataset", release.dataset or "(unnamed)"),
         ("mechanism", release.mechanism),
-        *((f"  {name}", value) for name, value in release.parameters.items()),
+        *((f"  {name}", value) for name, value in release.parameters.items() if name != "combined"),
+        *_parts(release.parameters.get("combined")),
         ("created", f"{release.created} by discreet {release.version}"),
         ("id", release.id),
         *((f"part {name}", " × ".join(map(str, part.shape))) for name, part in release.parts.items()),
     ]
     answer_table("", ["", "value"], rows)
+
+
+def _parts(combined: dict[str, Any] | None, indent: str = "  ") -> list[tuple[str, str]]:
+    """What a combination is made of, a row for each part."""
+    if combined is None:
+        return []
+    rows = [(f"{indent}people", "declared disjoint" if combined["people"] == "disjoint" else "may overlap")]
+    for part in combined["parts"]:
+        budget = ", ".join(
+            f"{sign} = {part[name]}" for sign, name in (("ε", "epsilon"), ("δ", "delta")) if name in part
+        )
+        rows.append(
+            (f"{indent}of", f"{part['dataset'] or '(unnamed)'} ({part['id'][:12]}): {budget}; {part['standing']}")
+        )
+        rows += _parts(part if "parts" in part else None, indent + "  ")
+    return rows
 
 
 @command(app)
