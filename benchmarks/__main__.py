@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 SKIPPED = {"__init__", "__main__", "unpack"}
-BY_NAME = {"third_party", "papers"}
-"""Run when they are named: the first installs other libraries, the second needs a folder of datasets."""
+BY_NAME = {"third_party", "papers", "parts"}
+"""Run when they are named: they install other libraries, need a folder of datasets, or write gigabytes of files."""
 
 
 def main() -> int:

@@ -241,3 +241,10 @@ def test_the_estimated_size_of_temporary_files_is_near_the_truth(tmp_path: Path)
         written = sum(path.stat().st_size for path in tmp_path.glob(f"{PREFIX}*/*.arrows"))
         assert 0.9 * written < asked.call_args.args[1] < 2.5 * written
         data.close()
+
+
+def test_files_are_not_more_than_a_program_may_open(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="parts must be at most 500, got 501"):
+        dc.scan(text(tmp_path), items=catalog(tmp_path), parts=501, folder=tmp_path, **NAMES)
+    data = dc.scan(text(tmp_path), items=catalog(tmp_path), parts=500, folder=tmp_path, **NAMES)
+    assert sum(data.each(len)) == 5

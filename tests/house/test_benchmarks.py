@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
-from benchmarks import papers
+from benchmarks import papers, parts
 from benchmarks.audit import systems
 
 from discreet.models.registry import names
@@ -54,3 +55,19 @@ def test_papers_refuses_a_folder_without_datasets(tmp_path: Path, capsys: pytest
     assert papers.main(["--root", str(tmp_path / "nowhere")]) == 2
     assert papers.main(["--root", str(tmp_path), "--only", "nothing"]) == 2
     assert "no such study" in capsys.readouterr().err
+
+
+def test_parts_generates_records_and_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "AT_ONCE", 10_000)
+    written = parts.generate(tmp_path, 25_000)
+    frame = pl.concat(map(pl.read_parquet, sorted(tmp_path.glob("*.parquet"))))
+    assert len(list(tmp_path.glob("*.parquet"))) == 3
+    assert frame.height == written == frame.unique().height
+    assert frame["customer"].n_unique() == round(25_000 / parts.EACH)
+    assert 0.8 < written / 25_000 < 1.2
+    popular = frame["sku"].value_counts().sort("count", descending=True)["count"]
+    assert popular[0] > 10 * popular[1000]
+    found = parts.measure(tmp_path)
+    assert set(found["seconds"]) == {"scan", "fingerprint", "count", "fit"}
+    assert found["disk"] > 8 * written
+    assert not list(tmp_path.glob("discreet-scan-*"))

@@ -9,8 +9,7 @@ import typer
 
 from discreet.cli.commands import Settings, chosen_from, settings_of, split_pair
 from discreet.cli.console import AsJson, answer_json, answer_table, note, working
-from discreet.cli.parts import PartsCatalogReading, found_files
-from discreet.cli.reading import DataPath
+from discreet.cli.parts import DataFiles, PartsCatalogReading, found_files
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import OptionalSpending, Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.numerals import parse_real, parse_whole
@@ -39,7 +38,7 @@ AssumeOption = Annotated[
 
 
 def count(
-    data: DataPath,
+    data: DataFiles,
     spending: Spending,
     reading: PartsCatalogReading,
     curator: CuratorRound,

@@ -13,8 +13,8 @@ import typer
 from discreet.cli.commands import Settings, model_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, stopping, working
 from discreet.cli.count import AssumeOption, assumed_profile
-from discreet.cli.parts import PartsCatalogReading, PartsReading, found_files
-from discreet.cli.reading import DataPath, json_file
+from discreet.cli.parts import DataFiles, PartsCatalogReading, PartsReading, found_files
+from discreet.cli.reading import json_file
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.sources import attached, source_writer
 from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
@@ -46,7 +46,7 @@ Many = Annotated[int, typer.Option("-n", "--many", help="How many.")]
 
 
 def fit(
-    data: DataPath,
+    data: DataFiles,
     spending: OptionalSpending,
     reading: PartsCatalogReading,
     curator: CuratorRound,

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from discreet.data import Interactions
     from discreet.data.parted import Parted
 
-__all__ = ["PartsCatalogReading", "PartsReading", "found_files"]
+__all__ = ["DataFiles", "PartsCatalogReading", "PartsReading", "found_files"]
+
+DataFiles = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="A file, a folder of files, a pattern such as 'shop/*.parquet', or ml-1m, ml-100k, ciao of `make data`.",
+    ),
+]
 
 SHARE = 8
 """Files that are larger than one part in so many of the available memory are read in parts."""

@@ -29,11 +29,7 @@ __all__ = [
 ]
 
 DataPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="A file or folder, a pattern such as '*.parquet', or ml-1m, ml-100k, ciao, adult of `make data`.",
-    ),
+    Path, typer.Argument(metavar="DATA", help="A file or folder, or ml-1m, ml-100k, ciao, adult of `make data`.")
 ]
 FormatOption = Annotated[str | None, typer.Option("--format", help="Format by name; otherwise it is recognized.")]
 

@@ -11,8 +11,7 @@ import typer
 from discreet.cli.commands import Settings, command, group, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, note, working
 from discreet.cli.count import ContextOption
-from discreet.cli.parts import PartsCatalogReading, found_files
-from discreet.cli.reading import DataPath
+from discreet.cli.parts import DataFiles, PartsCatalogReading, found_files
 from discreet.cli.sources import source_writer
 from discreet.cli.spending import Charging, answer_release, release_facts, saved, say_estimate
 
@@ -29,7 +28,7 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the series
 @command(app, "open")
 def open_series(
     folder: Folder,
-    data: DataPath,
+    data: DataFiles,
     epsilon: Annotated[str, typer.Option("--epsilon", help="The price of the whole series.")],
     steps: Annotated[int, typer.Option("--steps", min=1, help="How many steps: 365 for a year of nights.")],
     charging: Charging,
@@ -119,7 +118,7 @@ def open_series(
 @command(app)
 def advance(
     folder: Folder,
-    data: DataPath,
+    data: DataFiles,
     charging: Charging,
     reading: PartsCatalogReading,
     step: Annotated[

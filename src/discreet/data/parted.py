@@ -17,7 +17,7 @@ import polars as pl
 
 from discreet.data.interactions import Interactions
 from discreet.data.periods import Window
-from discreet.errors import UsageError
+from discreet.errors import Remedy, UsageError
 
 __all__ = ["Parted", "WithCatalog", "fingerprint_of_people"]
 
@@ -81,7 +81,7 @@ class Parted(ABC):
         if getattr(method, "reads", "") != "sums":
             raise UsageError(
                 f"{method.name} looks at everybody at once and needs the data in memory.",
-                remedy="Read the data with read() instead of scan().",
+                remedy=Remedy("Read the data with read() instead of scan().", cli="Give --parts memory."),
             )
         self.require_open()
 

@@ -20,7 +20,7 @@ from discreet.data.readers.drafts import only_ids
 from discreet.data.repeats import POLICIES, Duplicates
 from discreet.engines.sources import Source, catalog_of, opened, require_items
 from discreet.engines.spilling import Spill
-from discreet.errors import DataError, DuplicatesWarning
+from discreet.errors import DataError, DuplicatesWarning, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 RECORDS_AT_ONCE = 5_000_000
 """About so many records has a part where the number of parts is not given."""
+
+MOST_PARTS = 500
+"""All of them are written at the same time, each to a file: systems let a program have 1,024 files open, or fewer."""
 
 READING = ("user", "rating", "timestamp", "context", "missing", "ids", "encoding", "name")
 
@@ -211,7 +214,8 @@ def scan(
     name
         What the data are called; by default the name of the file, or of the folder of several files.
     parts
-        How many parts; "auto" takes one for every five million records. It changes nothing about a release.
+        How many parts, on one machine at most 500; "auto" takes one for every five million records. It changes nothing
+        about a release.
     folder
         Where the temporary files go: a folder of mode 0700 is made in it, and removed afterwards. By default the
         system's folder for such files ($TMPDIR). It needs as much room as the records; whether there is so much is
@@ -266,11 +270,13 @@ def scan(
             parts=None if parts == "auto" else parts,
             folder=None if folder is None else str(folder),
         )
+    if parts != "auto" and parts > MOST_PARTS:
+        raise UsageError(f"parts must be at most {MOST_PARTS}, got {parts}.", remedy='Give a number below, or "auto".')
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
         found = opened(source, missing=missing, ids=ids, encoding=encoding, name=name, **roles)  # type: ignore[arg-type]
         require_items(items, found)
         how = Making(found, items, item, **declared)
-        many = max(1, math.ceil(found.records / RECORDS_AT_ONCE)) if parts == "auto" else parts
+        many = min(MOST_PARTS, max(1, math.ceil(found.records / RECORDS_AT_ONCE))) if parts == "auto" else parts
         spill = Spill.of(how.batches(), key="user_id", parts=many, folder=folder, needed=found.size)
     try:
         return ScannedInteractions(spill, how)

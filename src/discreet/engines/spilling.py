@@ -27,6 +27,7 @@ SHARE_OF_MEMORY = 0.1
 """Temporary files in memory are warned of when they take more than this of what is available."""
 
 CHECKPOINT = "checkpoint"
+NUMBER = "discreet: number of the part"
 LOCK = "discreet-scan.lock"
 """Held as long as the process lives; a folder whose lock is free belongs to nobody."""
 
@@ -155,9 +156,7 @@ def _written(
             empty = chosen.clear() if empty is None else empty
             if chosen.schema != empty.schema:
                 raise DataError(f"the files have different columns or types: {chosen.schema} and {empty.schema}.")
-            for number, rows in enumerate(_split(chosen, key, parts)):
-                if not rows.height:
-                    continue
+            for number, rows in _split(chosen, key, parts):
                 table = rows.to_arrow()
                 if number not in writers:
                     file = files.enter_context(pa.OSFile(str(folder / f"{number}.arrows"), "wb"))
@@ -168,11 +167,13 @@ def _written(
     return empty, frozenset(writers)
 
 
-def _split(rows: pl.DataFrame, key: str, parts: int) -> list[pl.DataFrame]:
+def _split(rows: pl.DataFrame, key: str, parts: int) -> list[tuple[int, pl.DataFrame]]:
+    """The rows of each part that has any, in their order."""
     if parts == 1:
-        return [rows]
-    numbers = _numbers(rows[key], parts)
-    return [rows.filter(numbers == number) for number in range(parts)]
+        return [(0, rows)] if rows.height else []
+    numbered = rows.with_columns(_numbers(rows[key], parts).alias(NUMBER))
+    split = numbered.partition_by(NUMBER, maintain_order=True, include_key=False, as_dict=True)
+    return [(int(number), part) for (number,), part in split.items()]
 
 
 def _numbers(people: pl.Series, parts: int) -> pl.Series:
