@@ -241,34 +241,72 @@ def asked(box: Locator) -> None:
 
 
 def test_by_keyboard_alone(site: Site, page: Page) -> None:
-    """Sign in, find the model, ask it, rehearse, sign out: no mouse."""
-    page.goto(f"{site.address}/releases")
+    """Sign in, open a population, add data, choose ε, run, ask, read the statement, sign out: no mouse."""
+    write(synthetic.films(users=200, items=40, seed=4), site.running.folder / "walks.parquet")
+    keys = page.keyboard
+    page.goto(f"{site.address}/populations")
     page.wait_for_function("document.activeElement.name === 'key'")  # the field of the key gets the focus by itself
-    page.keyboard.type(site.running.key)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{site.address}/releases")
-    page.keyboard.press("Tab")
+    keys.type(site.running.key)
+    keys.press("Enter")
+    page.wait_for_url(f"{site.address}/populations")
+    keys.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.keyboard.press("Enter")
-    reached(page, "nightly")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/releases/rel_*")
-    reached(page, "", "ask-text")
-    asked(page.locator("#ask-text"))
-    page.keyboard.press("Enter")
-    page.locator("ol.answers").first.wait_for()
-    reached(page, "×", back=True)
-    page.keyboard.press("Enter")
-    assert page.locator(".chips li").count() == 0
-    page.goto(f"{site.address}/choose?dataset=films")
-    reached(page, "Rehearse for free")
-    page.keyboard.press("Enter")
+    keys.press("Enter")
+    reached(page, "Open a population")
+    keys.press("Enter")
+    page.wait_for_url("**/populations/new")
+    filled(page, "f-name", "walkers")
+    filled(page, "f-epsilon", "3")
+    keys.press("Enter")
+    page.wait_for_url("**/populations/walkers")
+
+    filled(page, "f-name", "walks")
+    filled(page, "f-path", str(site.running.folder / "walks.parquet"))
+    reached(page, "Add the data")
+    keys.press("Enter")
+    page.wait_for_url("**/jobs/job_*")
+    site.work()
+    page.get_by_text("The data are attached").wait_for()
+    reached(page, "Choose ε for a first release")
+    keys.press("Enter")
+    page.wait_for_url("**/choose?dataset=*")
+    reached(page, "", "f-epsilon")
+    keys.press("Tab")
+    keys.press("ArrowRight")
+    page.locator("#estimate .big", has_text="ε = 1.5").wait_for()
+    filled(page, "f-name", "paths")
+    reached(page, "Run…")
+    keys.press("Enter")
+    page.get_by_role("heading", name="Spend ε = 1.5").wait_for()
+    reached(page, "Spend it and run")
+    keys.press("Enter")
     page.wait_for_url("**/jobs/job_*")
     site.work()
     page.get_by_text("Look at the release").wait_for()
+    reached(page, "Look at the release and ask it")
+    keys.press("Enter")
+    page.wait_for_url("**/releases/rel_*")
+    reached(page, "", "ask-text")
+    asked(page.locator("#ask-text"))
+    keys.press("Enter")
+    page.locator("ol.answers").first.wait_for()
+    reached(page, "×", back=True)
+    keys.press("Enter")
+    assert page.locator(".chips li").count() == 0
+    reached(page, "walkers", back=True)
+    keys.press("Enter")
+    page.wait_for_url("**/populations/walkers")
+    assert "private-recommender" in page.get_by_role("region", name="Charges").inner_text()
     reached(page, "Sign out")
-    page.keyboard.press("Enter")
+    keys.press("Enter")
     page.wait_for_url(f"{site.address}/sign-in")
+
+
+def filled(page: Page, identity: str, text: str) -> None:
+    """Go to a field with the Tab key, and type into it."""
+    reached(page, "", identity)
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
 
 
 def reached(page: Page, text: str, identity: str = "", *, back: bool = False) -> None:
@@ -279,6 +317,16 @@ def reached(page: Page, text: str, identity: str = "", *, back: bool = False) ->
         if (identity and name == identity) or (text and told == text):
             return
     raise AssertionError(f"{text or identity} cannot be reached with the keyboard")
+
+
+def test_another_method_shows_its_settings(site: Site, page: Page) -> None:
+    site.sign_in(page)
+    for place in ("/reports/new", "/series/new", "/choose"):
+        page.goto(f"{site.address}{place}")
+        page.get_by_label("δ", exact=True).fill("1e-8")
+        page.get_by_label("Method").select_option("weighted")
+        page.locator("input[name=set-cap]").wait_for(state="attached")
+        assert page.get_by_label("δ", exact=True).input_value() == "1e-8", "what was typed stays"
 
 
 def test_a_setup_link_keeps_its_token_to_itself(site: Site, page: Page) -> None:

@@ -161,6 +161,15 @@ def test_a_session_from_its_price_to_its_release(survey: Running) -> None:
     assert carla.post(f"/sessions/{first}/ask").status_code == 409
 
 
+def test_a_session_survives_its_dataset(survey: Running) -> None:
+    carla = Person(survey)
+    session = job_of(carla.post("/sessions", dataset="survey", epsilon="1", updates="5"))
+    dataset = next(one["id"] for one in survey.get("/datasets")["entries"] if one["name"] == "survey")
+    assert carla.post(f"/datasets/{dataset}/remove").status_code == 303
+    assert carla.get(f"/sessions/{session}").status_code == 200
+    assert "gender = F" in carla.post(f"/sessions/{session}/ask", json='{"gender": "F"}').text
+
+
 def test_a_session_is_shown_to_nobody_else(survey: Running) -> None:
     carla = Person(survey)
     form = {"dataset": "survey", "epsilon": "1", "updates": "5"}
@@ -239,6 +248,24 @@ def test_a_series_with_missed_and_overdue_steps(service: Running) -> None:
     # Whoever is no curator sees days, not times: how long a step took depends on the records.
     times = {one["created"] for one in service.get(f"/series/{job}", key=service.issue("auditor")[1])["releases"]}
     assert all(time.endswith("T00:00:00Z") for time in times)
+
+
+def test_a_rehearsal_from_a_page(shared: Running) -> None:
+    carla, dataset = Person(shared), shared.get("/datasets")["entries"][0]["id"]
+    before = shared.get("/populations/viewers")["n_entries"]
+    form = {"dataset": dataset, "method": "weighted", "epsilon": "1", "set-cap": "30", "name": "trial"}
+    done = shared.work(job_of(carla.post("/choose/rehearse", **form)))
+    assert "This is a rehearsal" in carla.get(f"/releases/{done['result']['release']}").text
+    assert shared.get("/populations/viewers")["n_entries"] == before
+
+
+def test_the_slider_begins_at_what_is_left(service: Running) -> None:
+    key, secret = service.issue("analyst")
+    amount = {"epsilon": "0.45", "delta": "1e-7"}
+    assert service.call("PUT", f"/populations/viewers/allowances/{key}", json=amount).status_code == 204
+    assert 'name="epsilon" value="0.4"' in Person(service, secret).get("/choose").text
+    assert 'name="epsilon" value="1"' in Person(service).get("/choose").text
+    assert 'name="epsilon" value="3"' in Person(service).get("/choose?epsilon=3").text
 
 
 # PostgreSQL

@@ -33,7 +33,7 @@ FIRST = {"interactions": "private-recommender", "tags": "private-topics", "table
 
 @router.get("/choose")
 def choose_page(
-    visitor: TheVisitor, dataset: str = "", method: str = "", epsilon: str = "1", population: str = ""
+    visitor: TheVisitor, dataset: str = "", method: str = "", epsilon: str = "", population: str = ""
 ) -> Response:
     """The slider, and what it means."""
     visitor.caller.require("estimate")
@@ -41,8 +41,18 @@ def choose_page(
     if not known:
         return visitor.page("choose_empty.html")
     chosen = next((one for one in known if dataset in (one["id"], one["name"])), known[0])
-    given = {"dataset": chosen["id"], "method": method or FIRST[chosen["kind"]], "epsilon": epsilon, "delta": "1e-7"}
+    given = {"dataset": chosen["id"], "method": method or FIRST[chosen["kind"]], "delta": "1e-7"}
+    given["epsilon"] = epsilon or _usual(visitor, chosen["population"])
     return _choose(visitor, Form(given))
+
+
+def _usual(visitor: Visitor, population: str) -> str:
+    """Where the slider stands at first: at 1, or at the largest ε that is left for this person."""
+    left = visitor.hub.populations.statement(visitor.caller, population).left.epsilon
+    if visitor.caller.role == "analyst":
+        allowed = visitor.hub.populations.allowance(visitor.caller, population)["left"]
+        left = min(left, amount_of(allowed).epsilon)
+    return f"{max((one for one in EPSILONS if one <= min(left, 1)), default=EPSILONS[0]):g}"
 
 
 def _choose(visitor: Visitor, form: Form, template: str = "choose.html", **more: Any) -> Response:

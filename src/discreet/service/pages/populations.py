@@ -72,7 +72,8 @@ def _terms(given: Form) -> dict[str, Any]:
         names = {"name": "The name", "epsilon": "The limit ε", "delta": "δ"}
         what = names.get(str(first["loc"][0]), str(first["loc"][0]))
         remedy = "Use letters, digits, spaces and . : - in names; write numbers such as 4, 1/2 or 1e-6."
-        raise Problem(422, "request", f"{what}: {first['msg']}.", remedy=remedy) from None
+        plain = "it has signs that names cannot have" if "pattern" in first["type"] else first["msg"].lower()
+        raise Problem(422, "request", f"{what} is not understood: {plain}.", remedy=remedy) from None
     return {one: value for one, value in found.items() if value is not None}
 
 

@@ -126,7 +126,11 @@ def _session(visitor: Visitor, session: str, form: Form, answer: dict[str, Any] 
 
 
 def _domains(visitor: Visitor, row: Any) -> dict[str, Domain]:
-    public = visitor.hub.datasets.public(row.tenant, row.request["dataset"])
+    """The public values of the table; none where the dataset was removed, which the session survives."""
+    try:
+        public = visitor.hub.datasets.public(row.tenant, row.request["dataset"])
+    except ERRORS:
+        return {}
     return dict(public.domains) if isinstance(public, Table) else {}
 
 
