@@ -15,7 +15,7 @@ from tests.service.conftest import COUNTS, Running
 from tests.service.test_interactive import opened, survey
 from tests.service.test_trust import analyst
 
-from discreet.service import sessions
+from discreet.service import asking, sessions
 from discreet.service.api import runs
 from discreet.service.app import create_app
 from discreet.service.problems import Problem
@@ -203,3 +203,41 @@ def test_a_file_is_named_by_its_path_alone(service: Running) -> None:
         answer = service.call("POST", "/datasets", json={**body, "reading": {option: str(hidden)}})
         told = answer.text if answer.status_code != 202 else str(service.work(answer.json()["job"]["id"]))
         assert "secret-of-the-service" not in told, option
+
+
+# Memory
+
+
+def test_an_answer_has_a_limit_of_lines(shared: Running) -> None:
+    for body in ({"histories": [[]] * 10_000, "n": 101}, {"users": ["u"] * 10_000, "n": 101}):
+        answer = shared.call("POST", "/releases/nightly/recommend/batch", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (422, "request")
+        assert "lines" in answer.json()["detail"]
+
+
+def test_likeness_is_worked_out_a_few_items_at_a_time(shared: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"items": [f"film-{number}" for number in range(1, 20)], "n": 3}
+    whole = shared.call("POST", "/releases/nightly/similar", json=body).json()
+    assert len(whole["entries"]) == 19
+    model = shared.hub.asking.model(shared.hub.releases.get(shared.hub.keys.caller(shared.key), "nightly")).model
+    sizes, similar = [], type(model)._similar
+
+    def counted(self: Any, items: Any) -> Any:
+        sizes.append(len(items))
+        return similar(self, items)
+
+    monkeypatch.setattr(type(model), "_similar", counted)
+    monkeypatch.setattr(asking, "AT_A_TIME", 7)
+    assert shared.call("POST", "/releases/nightly/similar", json=body).json() == whole
+    assert max(sizes) == 7
+
+
+def test_a_session_has_a_limit_of_questions(survey: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_QUESTIONS", 1)
+    session = opened(survey).json()["id"]
+    path = f"/sessions/{session}/ask"
+    first = survey.call("POST", path, json={"question": {"gender": "F"}})
+    assert first.status_code == 200
+    other = survey.call("POST", path, json={"question": {"gender": "M"}})
+    assert (other.status_code, other.json()["code"]) == (409, "questions")
+    assert survey.call("POST", path, json={"question": {"gender": "F"}}).json() == first.json()

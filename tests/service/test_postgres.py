@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sql
-from tests.service import test_flow, test_trust
+from tests.service import test_flow, test_hardening, test_trust
 from tests.service.conftest import COUNTS, MODEL, Running, start
 from tests.service.crash import schema_of
 
@@ -27,7 +27,7 @@ def on_postgres(postgres_server: str, tmp_path: Path) -> Iterator[Running]:
 
 TESTS = [
     test
-    for module in (test_flow, test_trust)
+    for module in (test_flow, test_trust, test_hardening)
     for name, test in vars(module).items()
     if name.startswith("test_") and next(iter(inspect.signature(test).parameters), "") in ("service", "shared")
     if len(inspect.signature(test).parameters) == 1

@@ -30,13 +30,29 @@ from discreet.service.writing import ListWriter
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_BATCH", "MOST_HISTORY", "MOST_ITEMS", "MOST_LETTERS", "Asked", "AskedTags", "Asking", "History"]
+__all__ = [
+    "MOST_BATCH",
+    "MOST_HISTORY",
+    "MOST_ITEMS",
+    "MOST_LETTERS",
+    "MOST_ROWS",
+    "Asked",
+    "AskedTags",
+    "Asking",
+    "History",
+]
 
 MOST_ITEMS = 1000
 """The longest list that one request may ask for."""
 
 MOST_HISTORY, MOST_BATCH, MOST_LETTERS = 10_000, 10_000, 1000
 """The most items of a history, histories or users of a batch, and letters of a name."""
+
+MOST_ROWS = 1_000_000
+"""Lines of all lists of one answer together."""
+
+AT_A_TIME = 50
+"""Items whose likeness to all others is in memory at a time."""
 
 RANKS = range(1, MOST_ITEMS + 1)
 
@@ -117,11 +133,12 @@ class Asked:
         codes = {item: self.lists.code(item) for item in items}
         known = list(dict.fromkeys(code for code in codes.values() if code is not None))
         found: dict[int, QuickList] = {}
-        if known:
-            scores = self.model._similar(np.array(known, dtype=np.int32))
-            scores[np.arange(len(known)), known] = -np.inf
+        for start in range(0, len(known), AT_A_TIME):
+            some = known[start : start + AT_A_TIME]
+            scores = self.model._similar(np.array(some, dtype=np.int32))
+            scores[np.arange(len(some)), some] = -np.inf
             best, values = largest(scores, min(n, scores.shape[1]))
-            for code, row, value in zip(known, best.tolist(), values.tolist(), strict=True):
+            for code, row, value in zip(some, best.tolist(), values.tolist(), strict=True):
                 found[code] = self.lists.named(row, value)
         nothing = QuickList([], [], [])
         return [

@@ -40,6 +40,9 @@ MOST_OPEN, MOST_OF_A_KEY = 20, 5
 
 MOST_LISTED = 100
 
+MOST_QUESTIONS = 100_000
+"""Different questions of one session, which all are kept in memory until it is closed."""
+
 IDLE_SECONDS = 3600.0
 """A session that nobody has asked for so long is closed, and its release kept."""
 
@@ -63,6 +66,9 @@ class Held:
         with self.lock:
             self.used = time.monotonic()
             if name not in self.asked:
+                if len(self.asked) >= MOST_QUESTIONS:
+                    text = f"A session answers {MOST_QUESTIONS:,} different questions."
+                    raise Problem(409, "questions", text, remedy="Close it: all answers are kept. Open another one.")
                 answer = self.session.ask(question)
                 self.asked[name] = {"label": answer.label, "answer": answer.value, "source": answer.source}
             return {**self.asked[name], "updates_left": self.session.updates_left}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, Strin
 from discreet.service.access import Caller
 from discreet.service.api.quick import plain_batch
 from discreet.service.api.shared import Body, Cursor, Limit, TheCaller, TheHub, caller_of, json_body, parsed, problems
-from discreet.service.asking import MOST_BATCH, MOST_HISTORY, MOST_ITEMS, MOST_LETTERS, Asked
+from discreet.service.asking import MOST_BATCH, MOST_HISTORY, MOST_ITEMS, MOST_LETTERS, MOST_ROWS, Asked
 from discreet.service.hub import Hub
 from discreet.service.problems import Problem
 
@@ -188,6 +188,7 @@ async def recommend_batch(request: Request, hub: TheHub, caller: TheCaller, rele
     """The same for many histories, or many users, at once and in their order."""
     caller.require("ask")
     asked = await _batch(request)
+    require_rows(len(asked.histories if asked.histories is not None else asked.users or ()), asked.n)
 
     def answer() -> bytes:
         row = hub.releases.recent(caller, release)
@@ -201,6 +202,13 @@ async def recommend_batch(request: Request, hub: TheHub, caller: TheCaller, rele
         return b'{"entries":%b}' % entries
 
     return json_answer(await run_in_threadpool(answer))
+
+
+def require_rows(lists: int, n: int) -> None:
+    """Refuse an answer that no memory would hold."""
+    if lists * n > MOST_ROWS:
+        text = f"{lists:,} lists of {n:,} items are more than {MOST_ROWS:,} lines."
+        raise Problem(422, "request", text, remedy="Ask for fewer at a time.")
 
 
 async def _batch(request: Request) -> Batch:
