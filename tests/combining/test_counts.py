@@ -71,6 +71,16 @@ def test_guarantees_add_up_where_people_may_overlap(shops: Shops) -> None:
     assert gaussian.guarantee.loss == GaussianLoss(2 * single.mu_squared)
 
 
+def test_the_budget_that_is_stated_is_that_of_the_weakest_part(shops: Shops) -> None:
+    """A larger delta can make up for a smaller epsilon: losses are compared, not their names."""
+    wide = ItemCounts(epsilon=1, delta="1e-3", cap=30).release(shops[0])
+    narrow = ItemCounts(epsilon="1.1", delta="1e-9", cap=30).release(shops[1])
+    for parts in ((wide, narrow), (narrow, wide)):
+        together = dc.combine(*parts, people="disjoint")
+        assert together.guarantee.loss == wide.guarantee.loss
+        assert (together.parameters["epsilon"], together.parameters["delta"]) == ("1", "1/1000")
+
+
 def test_the_weakest_standing_holds(shops: Shops) -> None:
     first, second = counts(shops, 1, 1)
     doubtful = replace(second, guarantee=replace(second.guarantee, standing=dc.Standing.AS_PUBLISHED), id="")

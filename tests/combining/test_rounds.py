@@ -287,6 +287,9 @@ def test_different_rounds_do_not_add_up(shops: Shops, first: dc.Release) -> None
     again = dc.combine(*(release_round(method, shop) for shop in shops), people="disjoint")
     with pytest.raises(ReleaseError, match="comes after another round"):
         dc.combine(second[0], release_round(method, shops[1], after=again), people="disjoint")
+    forged = replace(second[1], parts={**second[1].parts, "round1_1": np.zeros(61, dtype=np.int64)}, id="")
+    with pytest.raises(ReleaseError, match="other numbers of the rounds before"):
+        dc.combine(second[0], forged, people="disjoint")
     model = dc.combine(*second[:2], people="disjoint")
     with pytest.raises(ReleaseError, match="some are not"):  # all parts of the last round are combined at once
         dc.combine(model, second[2], people="disjoint")

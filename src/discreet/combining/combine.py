@@ -263,6 +263,10 @@ def _require_same_round(first: Release, other: Release) -> None:
             f"{str(mine['after'])[:12]}. Their sums are about different things.",
             remedy="All curators start a round from the same combination of the one before.",
         )
+    earlier = (by_round(one.parts, mine["number"] - 1) for one in (first, other))
+    for one, two in zip(*earlier, strict=True):
+        if len(one) != len(two) or not all(map(np.array_equal, one, two)):
+            raise ReleaseError(f"{named(other)} has other numbers of the rounds before than {named(first)}.")
 
 
 def _summed(arrays: Sequence[Array]) -> Array:
@@ -270,7 +274,10 @@ def _summed(arrays: Sequence[Array]) -> Array:
         raise ReleaseError("the arrays of these rounds have different shapes.")
     if not all((np.abs(one.astype(np.float64)) < 2.0**62 / len(arrays)).all() for one in arrays):
         raise ReleaseError("a number of these rounds is not finite, or their sum is too large.")
-    return np.sum(np.stack(arrays), axis=0, dtype=arrays[0].dtype)
+    total = arrays[0].copy()  # one after the other: matrices are large
+    for one in arrays[1:]:
+        total += one
+    return total
 
 
 def _noise_of_sum(releases: Sequence[Release]) -> list[float]:

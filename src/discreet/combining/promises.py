@@ -84,6 +84,8 @@ def _part(release: Release) -> dict[str, Any]:
 def stated_budget(releases: Sequence[Release]) -> dict[str, Any]:
     """ε and δ of the part that spends most."""
     most = max(releases, key=lambda one: (as_fraction(one.parameters.get("epsilon", 0)), _delta(one)))
+    covering = weakest([one.guarantee.loss for one in releases])
+    most = next((one for one in releases if one.guarantee.loss == covering), most)
     return {name: most.parameters[name] for name in BUDGET if name in most.parameters}
 
 
