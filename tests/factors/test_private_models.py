@@ -100,16 +100,19 @@ def test_tastes_beat_popularity_on_a_dataset_of_two_tastes() -> None:
 
 
 @pytest.mark.usefixtures("fixed_bits")
-def test_without_noise_the_matrix_is_the_plain_one() -> None:
+@pytest.mark.parametrize("below", ["0", "3/10"])
+def test_without_noise_the_matrix_is_the_plain_one(below: str) -> None:
     """ε → ∞: what is released is what the records say."""
     data = dc.synthetic.films(users=300, items=60, seed=1)
-    model = PrivateRecommender(epsilon=10**6, delta="1e-6", head=60).fit(data)
-    liked = (data.csr.toarray() >= 4).astype(float)
+    model = PrivateRecommender(epsilon=10**6, delta="1e-6", head=60, below=below).fit(data)
+    rated = data.csr.toarray()
+    liked = (rated >= 4).astype(float)
     known = liked.sum(axis=1) > 0
     pop = (liked[known] / np.sqrt(liked[known].sum(axis=1))[:, None]).sum(axis=0)
     assert np.allclose(model.popularity_, pop, atol=0.01)
     plan = TastePlan.of(model.release_.array("first"), model.release_.parameters, users=None, most=60)
-    tastes = liked[known] * plan.weights
+    opinions = np.where((rated > 0) & (rated < 4), float(Fraction(below)), liked)
+    tastes = opinions[opinions.any(axis=1)] * plan.weights
     tastes -= np.outer(tastes @ plan.direction, plan.direction)
     tastes /= np.linalg.norm(tastes, axis=1)[:, None]
     assert np.allclose(model.release_.array("tastes"), tastes.T @ tastes, atol=0.35)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.rating_statistics import offset_sums, record_sums
-from discreet.factors.statistics import popularity_sums, projected_gram, unit_gram
+from discreet.factors.statistics import Opinions, popularity_sums, projected_gram, unit_gram
 from discreet.privacy.gram import DIRECTION_BITS, ProjectedGram, on_grid
 from discreet.privacy.units import Unit
 
@@ -48,13 +48,14 @@ def test_the_bound_of_popularity_is_nearly_reached() -> None:
         assert moved > 0.999 * before.l2_squared
 
 
-@given(history=RATINGS, seed=st.integers(0, 50))
-def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int) -> None:
+@given(history=RATINGS, seed=st.integers(0, 50), below=st.sampled_from(["0", "3/10", "1"]))
+def test_tastes_move_by_at_most_their_bound(history: dict[str, int], seed: int, below: str) -> None:
     direction = np.abs(np.random.default_rng(seed).normal(size=12))
     direction /= np.linalg.norm(direction)
     head = np.arange(12, dtype=np.int32)
-    before = projected_gram(dataset(*OTHERS), head, WEIGHTS, direction).settled()
-    after = projected_gram(dataset(*OTHERS, history), head, WEIGHTS, direction).settled()
+    first, second = (Opinions.of(data, None, Fraction(below)) for data in (dataset(*OTHERS), dataset(*OTHERS, history)))
+    before = projected_gram(first.rated, head, WEIGHTS, direction, first.values).settled()
+    after = projected_gram(second.rated, head, WEIGHTS, direction, second.values).settled()
     moved = after.matrices[0] - before.matrices[0]
     assert sum(int(x) ** 2 for x in moved.ravel()) <= before.frobenius_squared
     # Nothing is left along the direction but what rounding leaves.
@@ -163,6 +164,21 @@ def test_values_without_a_finite_length_count_as_nothing() -> None:
     assert (steps[:2] == 0).all()
     assert 0 < (steps[2:] ** 2).sum() <= 16**2
     grid = on_grid(np.array([0.6, 0.8]))
-    steps = projected_values(starts, np.array([0, 1, 0, 0]), np.array([1.0, 1e200]), grid, DIRECTION_BITS, 16, 16)
+    steps = projected_values(
+        starts, np.array([0, 1, 0, 0]), np.array([1.0, 1e200, 1.0, 1.0]), grid, DIRECTION_BITS, 16, 16
+    )
     assert (steps[:2] == 0).all()
     assert (steps[2:] > 0).all()
+
+
+def test_ratings_below_the_threshold_are_no_likes() -> None:
+    """They say something about a taste, and make nothing popular."""
+    data = dataset({"i00": 5, "i01": 2, "i02": 4}, {"i03": 1})
+    opinions = Opinions.of(data, None, Fraction(3, 10))
+    assert opinions.likes.item.tolist() == [0, 2]
+    assert opinions.rated.item.tolist() == [0, 1, 2, 3]
+    assert opinions.values.tolist() == [1.0, 0.3, 1.0, 0.3]
+    sums = popularity_sums(opinions.likes)
+    assert (sums.values[:-1] > 0).nonzero()[0].tolist() == [0, 2]
+    without = Opinions.of(data, None, Fraction(0))
+    assert without.rated.item.tolist() == [0, 2]

@@ -20,7 +20,7 @@ from tests.privacy_laws.test_coupled_runs import (
 )
 
 from discreet.counting import TopItems
-from discreet.factors import SyntheticInteractions, private_ratings, synthetic_drawing, tastes
+from discreet.factors import SyntheticInteractions, popular, private_ratings, synthetic_drawing, tastes
 from discreet.privacy.units import Unit
 from discreet.testing.neighboring import NeighboringPair, interaction_pairs
 
@@ -76,6 +76,7 @@ SETTINGS = [
 def test_tastes_and_factors(case: Case) -> None:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(tastes, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(popular, "TOLERATED", 1))
         stack.enter_context(mock.patch.object(private_ratings, "CROSSOVER", 0))
         stack.enter_context(mock.patch.object(private_ratings, "LEAST_RATINGS", 0))
         fitted = case.run(next(case.pairs()).first, None)["model"]
@@ -104,6 +105,17 @@ def test_people_with_tastes(case: Case) -> None:
         stack.enter_context(mock.patch.object(tastes, "CROSSOVER", 0))
         stack.enter_context(mock.patch.object(synthetic_drawing, "SIMULATED", 64))
         assert "fitted-directions" in case.run(next(case.pairs()).first, None).parts
+        check(case)
+
+
+@pytest.mark.parametrize("case", LEARNED[:2], ids=str)
+def test_tastes_after_popularity_again(case: Case) -> None:
+    """Where the first release is too noisy, there are three: their shares add up to the budget."""
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(tastes, "CROSSOVER", 0))
+        stack.enter_context(mock.patch.object(tastes, "share_needed", lambda spread, whole, shares: shares[2]))
+        fitted = case.run(next(case.pairs()).first, None)["model"]
+        assert {"first", "more", "tastes"} <= set(fitted.release_.parts)
         check(case)
 
 

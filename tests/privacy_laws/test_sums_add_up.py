@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.factors import private_ratings, synthetic_drawing, tastes
+from discreet.factors import popular, private_ratings, synthetic_drawing, tastes
 from discreet.models.registry import create, names, registered
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.gram import BoundedGram
@@ -58,6 +58,7 @@ def test_every_recommender_made_of_sums_is_here() -> None:
 def test_recommenders(name: str, settings: dict[str, Any], split: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is learned from many people only is learned from few here, so that every round is seen.
     monkeypatch.setattr(tastes, "CROSSOVER", 0)
+    monkeypatch.setattr(popular, "TOLERATED", 1)
     monkeypatch.setattr(private_ratings, "CROSSOVER", 0)
     monkeypatch.setattr(private_ratings, "LEAST_RATINGS", 0)
     data = films()

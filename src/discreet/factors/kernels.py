@@ -45,9 +45,9 @@ def projected_values(
 ) -> Integers:
     """Each user's weights in whole steps x, so long that x − k·(k·x)/4^bits has a squared length of at most side².
 
-    The length without the direction k is |x|² − (k·x)²·(2·4^bits − |k|²)/16^bits. It is bounded in whole numbers, from
-    above: what is divided is rounded down before it is taken off. Users whose x would be longer than side·longest are
-    shorter; those without a finite length have zeros.
+    There is one weight for each record. The length without the direction k is |x|² − (k·x)²·(2·4^bits − |k|²)/16^bits.
+    It is bounded in whole numbers, from above: what is divided is rounded down before it is taken off. Users whose x
+    would be longer than side·longest are shorter; those without a finite length have zeros.
     """
     values = np.zeros(items.size, dtype=np.int64)
     off = 2 * 4**bits - (direction * direction).sum()
@@ -55,7 +55,7 @@ def projected_values(
         first, last = starts[user], starts[user + 1]
         along, length = 0.0, 0.0
         for place in range(first, last):
-            weight = weights[items[place]]
+            weight = weights[place]
             along += weight * direction[items[place]]
             length += weight * weight
         if not 0 < length < np.inf:
@@ -65,7 +65,7 @@ def projected_values(
         while True:
             squared, dot = 0, 0
             for place in range(first, last):
-                step = np.int64(np.rint(weights[items[place]] * scale))
+                step = np.int64(np.rint(weights[place] * scale))
                 values[place] = step
                 squared += step * step
                 dot += step * direction[items[place]]

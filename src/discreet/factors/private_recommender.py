@@ -4,7 +4,8 @@ References
 ----------
 F. McSherry, I. Mironov: Differentially private recommender systems. KDD 2009 (noisy covariance of items).
 J. Dong, A. Roth, W. Su: Gaussian differential privacy. J. R. Stat. Soc. B, 2022.
-M. Gavish, D. Donoho: Optimal shrinkage of singular values. IEEE Trans. Inf. Theory 2017.
+J. Bun, R. Allez, J.-P. Bouchaud, M. Potters: Rotational invariant estimator for general noisy matrices. IEEE Trans.
+Inf. Theory 2016.
 H. Steck: Embarrassingly shallow autoencoders for sparse data. WWW 2019 (the linear model that it comes near to).
 """
 
@@ -25,22 +26,28 @@ from discreet.common.arguments import require_whole
 from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
+from discreet.factors.denoising import read_tastes
 from discreet.factors.kernels import best_by_votes, best_of_one, summed_rows
 from discreet.factors.statistics import (
     ITEMS_SHARE,
     POPULARITY_STEP,
     Likes,
+    Opinions,
     gram_bounds,
     popularity_sums,
     projected_gram,
 )
 from discreet.factors.tastes import (
     CROSSOVER,
+    HEAD,
+    HEAD_OF_FEATURES,
+    READING,
     USUAL_ALIKENESS,
     TastePlan,
     below_zero,
     expected_share,
     head_size,
+    popularity_share,
     taste_regression,
 )
 from discreet.models.item_features import feature_columns
@@ -67,10 +74,12 @@ POPULARITY_PULL = 0.8
 class PrivateRecommender(ReleasedModel):
     """Rankings from how often each item is liked, and from how tastes deviate from that.
 
-    Two releases. First the popularity of every item and the number of users. Then, for the most popular items (the
-    head), the sum over users of y yᵀ, where y is a user's taste: the liked items, a little flattened, without what
-    popularity explains, at length 1. Everything else is post-processing: eigenvalues of the noise are taken out of the
-    matrix, and what is left is a ridge regression of each item on the others.
+    First the popularity of every item and the number of users is released; where the catalog is so long that noise
+    would pick what is popular, once more. Then, for the most popular items (the head), the sum over users of y yᵀ,
+    where y is a user's taste: the liked items, a little flattened, without what popularity explains, at length 1.
+    Everything else is post-processing: what noise adds to the eigenvalues is taken out of the matrix, and what is left
+    is a ridge regression of each item on the others. It counts as far as it can be told from noise (``degree_``):
+    where it cannot, items are ranked by popularity.
 
     Parameters
     ----------
@@ -84,9 +93,12 @@ class PrivateRecommender(ReleasedModel):
     users
         The number of users where it is public; None to count them at the cost of a hundredth of the first release.
     head
-        How many items tastes are learned for; None for the rule 8·√(users·μ).
+        How many items tastes are learned for; None for the rule 6.5·√(users·μ), with features 8·√(users·μ).
     first_share
         Share of μ² for the first release.
+    below
+        How much a rating below ``positive`` says about a taste beside a like, from 0 to 1: who rates what is worth
+        knowing, too. Nothing is recommended for it, and it does not make an item popular.
 
     Attributes
     ----------
@@ -98,11 +110,14 @@ class PrivateRecommender(ReleasedModel):
         Codes of the head.
     strength_ : float
         Users × μ: what accuracy depends on.
+    degree_ : float
+        How far tastes are trusted: 0 where they are indistinguishable from noise, 1 where they stand out.
 
     Privacy
     -------
     Unit: one user, present or absent; joint: a person's own results use that person's own records. Released: noisy
-    popularity and the noisy matrix, with rounded normal noise. Spent: μ² = μ₁² + μ₂², chosen to keep (ε, δ) exactly.
+    popularity and the noisy matrix, with rounded normal noise. Spent: the shares of μ² add up to μ², which keeps (ε, δ)
+    exactly.
     Proofs: ``docs/proofs/factors.md``. Not covered: the catalog and its public columns, the rating scale, own
     results.
 
@@ -127,11 +142,13 @@ class PrivateRecommender(ReleasedModel):
     users: int | None = None
     head: int | None = None
     first_share: Rational = "1/10"
+    below: Rational = "3/10"
 
     def __post_init__(self) -> None:
         # One name may be given as it is; from JSON they come as a list.
         self.features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
         as_share(self.first_share, "first_share")
+        as_share(self.below, "below", whole=True)
         if self.positive is not None:
             as_fraction(self.positive, "positive")
         for name, value in (("head", self.head), ("users", self.users)):
@@ -156,7 +173,7 @@ class PrivateRecommender(ReleasedModel):
             raise UsageError(f"a head has at most {MOST_PROJECTED:,} items, got {self.head:,}.", remedy="Take fewer.")
         columns, names = feature_columns(public, self.features) if self.features else (None, ())
         (first, second), likes = self._shares, Likes.of(public, self.positive)
-        sums, gram = self._popularity(likes), gram_bounds()
+        sums, gram = popularity_sums(likes), gram_bounds()
         declared = () if self.users is None else ("the number of users, which was declared public",)
         return Plan(
             loss=self._budget.loss,
@@ -169,41 +186,50 @@ class PrivateRecommender(ReleasedModel):
                 "threshold": likes.threshold,
                 "mu_squared": str(self._budget.amount),
                 "feature_names": list(names),
+                "reading": READING,
             },
             expected={
+                "noise_whole": self._budget.deviation(sums),
                 "noise_first": first.deviation(sums),
                 "noise_second": second.deviation(sums),
                 "noise_tastes": second.deviation(gram),
             },
-            public=(public.items.series, columns if names else None),
+            public=(public.items.series, columns if names else None, sums),
         )
 
-    def _prepare(self, data: Interactions, plan: Plan) -> Likes:
-        return Likes.of(data, self.positive)
+    def _prepare(self, data: Interactions, plan: Plan) -> Opinions:
+        return Opinions.of(data, self.positive, as_fraction(self.below, "below"))
 
-    def _popularity(self, liked: Likes) -> BoundedSums:
-        """What the first release is about, and the second where tastes do not pay."""
-        return popularity_sums(liked)
+    def _popularity(self, opinions: Opinions) -> BoundedSums:
+        """What the first release is about, and the second where tastes do not pay or the first was too noisy."""
+        return popularity_sums(opinions.likes)
 
     def _rounds(self, plan: Plan) -> Rounds:
-        items, columns = plan.public
+        items, columns, bounds = plan.public
         (first, second), step = self._shares, float(POPULARITY_STEP)
         asked = Round(self._popularity, first.for_sums(), settles="first", noise=("noise_first",))
         popularity = step * (yield asked).astype(np.float64)
         parts: dict[str, Any] = {"first": popularity, "items": pl.DataFrame({"item_id": items})}
         if columns is not None:
             parts["features"] = columns
-        tastes = TastePlan.of(popularity, {**plan.details, **plan.expected}, users=self.users, most=self.head)
-        if tastes.ranking == "popularity":
+        public, found = {**plan.details, **plan.expected}, {}
+        tastes = TastePlan.of(popularity, public, users=self.users, most=self.head)
+        share = popularity_share(tastes, plan.expected["noise_whole"], first.share)
+        if share is None:
             parts["second"] = step * (yield Round(self._popularity, second.for_sums(), noise=("noise_second",)))
-        else:
-            matrices = yield Round(
-                lambda liked: projected_gram(liked, tastes.head, tastes.weights, tastes.direction),
-                second.for_sums(),
-                noise=("noise_tastes",),
-            )
-            parts |= {"head": tastes.head, "tastes": matrices[0]}
-        return parts
+            return parts
+        if share > first.share:
+            more, second = self._budget.part(share - first.share), self._budget.part(1 - share)
+            again = yield Round(self._popularity, more.for_sums(), settles="more", noise=("noise_more",))
+            parts["more"] = step * again.astype(np.float64)
+            found = {"noise_more": more.deviation(bounds), "noise_tastes": second.deviation(gram_bounds())}
+            tastes = TastePlan.of(popularity, public | found, users=self.users, most=self.head, more=parts["more"])
+        matrices = yield Round(
+            lambda people: projected_gram(people.rated, tastes.head, tastes.weights, tastes.direction, people.values),
+            second.for_sums(),
+            noise=("noise_tastes",),
+        )
+        return parts | {"head": tastes.head, "tastes": matrices[0]}, found
 
     def estimate(self, data: Interactions, *, users: int | None = None) -> dict[str, Any]:
         """What to expect of a fit, from public values alone: no record is read, nothing is spent.
@@ -234,7 +260,9 @@ class PrivateRecommender(ReleasedModel):
             "users": count,
             "users_times_mu": strength,
             "ranking": ranking,
-            "head": head_size(strength, data.n_items, self.head) if ranking == "tastes" else 0,
+            "head": head_size(strength, data.n_items, self.head, HEAD_OF_FEATURES if self.features else HEAD)
+            if ranking == "tastes"
+            else 0,
             "noise_popularity": plan.expected["noise_first"],
             "expected_share_of_nonprivate_recall": expected_share(strength),
         }
@@ -245,11 +273,14 @@ class PrivateRecommender(ReleasedModel):
         public, parts = release.parameters, dict[str, Any](release.parts)
         vars(self).pop("_by_popularity", None)  # of an earlier fit
         # In a series the first popularity fixes head and direction; the latest one is for everything else.
-        most = parts["head"].size if "head" in parts else self.head  # of versions with another limit, too
-        plan = TastePlan.of(parts["first"], public.get("settled", public), users=self.users, most=most)
-        now = TastePlan.of(parts.get("first_now", parts["first"]), public, users=self.users, most=most)
+        head = parts.get("head")
+        most, head = (self.head, None) if head is None else (head.size, head.astype(np.int32))
+        settled, given = public.get("settled", public), {"users": self.users, "most": most, "head": head}
+        plan = TastePlan.of(parts["first"], settled, **given, more=parts.get("more"))
+        latest = parts.get("first_now", parts["first"]), parts.get("more_now", parts.get("more"))
+        now = TastePlan.of(latest[0], public, **given, more=latest[1])
         self.ranking_ = "popularity" if "second" in parts else "tastes"
-        self.strength_, self.popularity_ = now.strength, now.first.items
+        self.strength_, self.popularity_, self.degree_ = now.strength, now.first.items, 0.0
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
         self.head_, self._place = np.zeros(0, dtype=np.int32), np.full(plan.first.items.size, -1)
         self._votes = np.zeros((0, 0), dtype=np.float32)
@@ -258,12 +289,18 @@ class PrivateRecommender(ReleasedModel):
             trust = np.array([1 / noise[0] ** 2, 1 / noise[1] ** 2])
             self.popularity_ = (trust[0] * now.first.items + trust[1] * second) / trust.sum()
             return
-        self.head_ = parts["head"].astype(np.int32)
+        assert head is not None
+        self.head_ = head
         features = parts["features"][self.head_] if public["feature_names"] else None
         self._place[self.head_] = np.arange(self.head_.size)
-        self._regression = taste_regression(
-            parts["tastes"], public["noise_tastes"], now.first.users, plan.direction, features
-        )
+        noise, users = public["noise_tastes"], now.first.users
+        if public.get("reading") == READING:
+            popular = now.first.items[self.head_]
+            read = read_tastes(parts["tastes"], noise, users, plan.direction, features, popular)
+            self._regression, self.degree_ = read.weights, read.degree
+        else:
+            self._regression = taste_regression(parts["tastes"], noise, users, plan.direction, features)
+            self.degree_ = 1.0
         self._votes = self._votes_of_items(plan.weights, plan.direction)
 
     def _votes_of_items(self, weights: Floats, q: Floats) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ do not depend, not even in their last digits, on who else is in the data.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "USER",
     "Likes",
     "NoisyPopularity",
+    "Opinions",
     "gram_bounds",
     "head_records",
     "popularity_sums",
@@ -73,6 +74,35 @@ class Likes:
         if threshold is not None and records.rating is not None:
             liked = records.rating >= float(Fraction(threshold))
         return cls(records.user[liked], records.item[liked], records.n_users, records.n_items, threshold)
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """What people like, and what else they rated.
+
+    Parameters
+    ----------
+    likes
+        Who likes what.
+    rated
+        The same, and who rated what below the threshold.
+    values
+        How much each record of ``rated`` says: 1 where the item is liked.
+    """
+
+    likes: Likes
+    rated: Likes
+    values: Floats
+
+    @classmethod
+    def of(cls, data: Interactions, positive: Rational | None, below: Fraction) -> Opinions:
+        """Each record is judged by itself: 1 for a like, ``below`` for a rating below the threshold."""
+        likes = Likes.of(data, positive)
+        records = require_named_items(data, "recommendations")
+        if likes.threshold is None or records.rating is None or not below:
+            return cls(likes, likes, np.ones(likes.user.size))
+        values = np.where(records.rating >= float(Fraction(likes.threshold)), 1.0, float(below))
+        return cls(likes, replace(likes, user=records.user, item=records.item), values)
 
 
 Records = Interactions | Likes
@@ -132,6 +162,14 @@ class NoisyPopularity:
         items = noisy[:-1] / ITEMS_SHARE
         return cls(items, np.maximum(items, noise), max(1.0, noisy[-1] / float(COUNT_SHARE)), noise)
 
+    def with_more(self, other: NoisyPopularity) -> NoisyPopularity:
+        """Both releases of the same sums together, each by how exact it is."""
+        share = self.noise**-2 / (self.noise**-2 + other.noise**-2)
+        items = share * self.items + (1 - share) * other.items
+        users = share * self.users + (1 - share) * other.users
+        noise = math.sqrt(share) * self.noise
+        return NoisyPopularity(items, np.maximum(items, noise), max(1.0, users), noise)
+
     def most_popular(self, size: int) -> Codes:
         """Codes of so many items, or of all, in the order of the catalog."""
         return np.sort(np.argsort(-self.items, kind="stable")[:size]).astype(np.int32)
@@ -159,16 +197,20 @@ def head_records(data: Records, head: Codes) -> tuple[Integers, Integers, Mask]:
     return starts, places[known], known
 
 
-def projected_gram(data: Records, head: Codes, weights: Floats, direction: Floats) -> ProjectedGram:
+def projected_gram(
+    data: Records, head: Codes, weights: Floats, direction: Floats, values: Floats | None = None
+) -> ProjectedGram:
     """Σ_u y yᵀ over users, y the weighted items of a user without their part along a direction, at most of length 1.
 
-    A user whose weights are nearly along the direction counts for less: what is added up before the direction is taken
-    out is at most ``LONGEST`` times as long.
+    Records weigh as their items do, times their own ``values``, if there are any. A user whose weights are nearly along
+    the direction counts for less: what is added up before the direction is taken out is at most ``LONGEST`` times as
+    long.
     """
     starts, places, known = head_records(data, head)
     grid, side = on_grid(direction), 2**HEAD_BITS
-    values = projected_values(starts, places, weights, grid, DIRECTION_BITS, side, LONGEST)
-    total = _outer_sums(data.user[known], places, starts, values, head.size)
+    weighed = weights[places] if values is None else weights[places] * values[known]
+    steps = projected_values(starts, places, weighed, grid, DIRECTION_BITS, side, LONGEST)
+    total = _outer_sums(data.user[known], places, starts, steps, head.size)
     return ProjectedGram(total, grid, side, GRAM_STEP, USER, TASTE_CAPS)
 
 

@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from discreet.common.arrays import Codes, Floats
+from discreet.factors.popular import Spread, share_needed
 from discreet.factors.statistics import ITEMS_SHARE, NoisyPopularity
 from discreet.models.item_likeness import shrunk_spectrum
 from discreet.privacy.gram import MOST_PROJECTED
 
 __all__ = [
     "CROSSOVER",
+    "READING",
     "USUAL_ALIKENESS",
     "TastePlan",
     "below_zero",
     "expected_share",
     "head_size",
+    "popularity_share",
     "shrunk_rectangle",
     "taste_regression",
 ]
@@ -41,8 +44,19 @@ crossover was found (at 350 users × μ), 0.35 on MovieLens 100K, 0.09 on CiaoDV
 
 USUAL_ALIKENESS = 0.32
 
-HEAD = 8.0
+HEAD, HEAD_OF_FEATURES = 6.5, 8.0
+"""The head has so many times √(users × μ) items; public features make larger ones pay."""
+
+FIRST_HEAD = 8.0
+"""That of releases without a number of their reading."""
+
 LEAST_HEAD = 60
+READING = 2
+"""How releases are made and read now. Those that say nothing were made before: they are read as they were then."""
+
+SHARES = (Fraction(3, 20), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5), Fraction(1, 2))
+"""Shares of μ² that popularity may need before tastes are learned from the rest."""
+
 FLATTENING = 0.2
 """Items weigh less by this power of their popularity: noise is the same for all and would drown the rare."""
 
@@ -80,26 +94,74 @@ class TastePlan:
     direction: Floats
 
     @classmethod
-    def of(cls, noisy: Floats, public: Mapping[str, Any], *, users: int | None, most: int | None) -> TastePlan:
-        """Read the first release; the number of users and the size of the head may be given as public."""
+    def of(
+        cls,
+        noisy: Floats,
+        public: Mapping[str, Any],
+        *,
+        users: int | None,
+        most: int | None,
+        more: Floats | None = None,
+        head: Codes | None = None,
+    ) -> TastePlan:
+        """Read the first release.
+
+        Parameters
+        ----------
+        noisy, more
+            What was released first and, where that was too noisy, once more.
+        public
+            Deviations of the noise, μ², and how the release is to be read.
+        users, most
+            The number of users and the size of the head, where they were given as public.
+        head
+            The head, where it is known.
+        """
         first = NoisyPopularity.of(noisy, public["noise_first"])
+        if more is not None:
+            first = first.with_more(NoisyPopularity.of(more, public["noise_more"]))
         first = first if users is None else replace(first, users=float(users))
         mu = math.sqrt(Fraction(public["mu_squared"]))
         strength = first.users * mu
         # How far what people share stands out: noise adds its variance to the square of every item.
         length = float(first.items @ first.items) - first.items.size * (first.noise / ITEMS_SHARE) ** 2
-        head = first.most_popular(head_size(strength, first.items.size, most))
-        weights = first.known**-FLATTENING
+        if public.get("reading") == READING:
+            factor = HEAD_OF_FEATURES if public.get("feature_names") else HEAD
+            true = Spread.of(first.items, first.noise / ITEMS_SHARE).expected
+            known, shown = np.maximum(true, first.noise), np.maximum(true, 1e-3 * first.noise)
+        else:
+            factor, known, shown = FIRST_HEAD, first.known, first.known
+        if head is None:
+            head = first.most_popular(head_size(strength, first.items.size, most, factor))
+        weights = known**-FLATTENING
         weights = weights[head] / weights.mean()
-        direction = first.known[head] * weights
+        direction = shown[head] * weights
         direction /= np.linalg.norm(direction)
         ranking = "tastes" if mu * math.sqrt(max(0.0, length)) >= CROSSOVER else "popularity"
         return cls(first, strength, ranking, head, weights, direction)
 
 
-def head_size(strength: float, n_items: int, most: int | None) -> int:
+def popularity_share(plan: TastePlan, whole: float, first_share: Fraction) -> Fraction | None:
+    """The share of μ² that popularity needs, the first release included; None where it needs all.
+
+    Parameters
+    ----------
+    whole
+        Deviation of the noise where all of μ² is spent on popularity.
+    first_share
+        What was spent first.
+    """
+    if plan.ranking == "popularity":
+        return None
+    shares = (first_share, *(share for share in SHARES if share > first_share))
+    spread = Spread.of(plan.first.items, plan.first.noise / ITEMS_SHARE)
+    found = share_needed(spread, whole / ITEMS_SHARE, np.array([float(share) for share in shares]))
+    return None if found is None else next(share for share in shares if float(share) == found)
+
+
+def head_size(strength: float, n_items: int, most: int | None, factor: float = HEAD) -> int:
     """How many items tastes are learned for: what was asked for, or a rule in users × μ."""
-    rule = min(max(LEAST_HEAD, round(HEAD * math.sqrt(strength))), MOST_PROJECTED)
+    rule = min(max(LEAST_HEAD, round(factor * math.sqrt(strength))), MOST_PROJECTED)
     return min(n_items, rule if most is None else most)
 
 
@@ -123,7 +185,7 @@ def expected_share(strength: float) -> float:
 
 
 def taste_regression(noisy: Floats, noise: float, users: float, direction: Floats, features: Floats | None) -> Floats:
-    """Weights with which the other items of the head speak for each: ridge regression of every item on the others.
+    """Weights with which the other items of the head speak for each, as releases before ``READING`` were read.
 
     With Q = (matrix + ridge)⁻¹ the regression of item j on all others has the weights −Q_ij/Q_jj (Steck 2019). The
     ridge stands for the noise that shrinkage leaves, and for how little even many users say about a rare pair.
@@ -186,6 +248,3 @@ def shrunk_rectangle(matrix: Floats, noise: float) -> Floats:
     inside = np.maximum((y**2 - beta - 1) ** 2 - 4 * beta, 0)
     kept = np.where(y > 1 + np.sqrt(beta), np.sqrt(inside) / np.maximum(y, 1e-12), 0) * unit
     return (left * kept) @ right
-
-
-# Public columns of the catalog as numbers
