@@ -48,17 +48,17 @@ def test_the_popularity_of_a_list_is_foretold(noise: float) -> None:
 
 
 def test_longer_catalogs_need_a_larger_share() -> None:
+    """Forty items are popular, the others are not: the more of them, the larger the largest of their noises."""
     shares = np.array([0.1, 0.2, 0.3, 0.5, 0.9])
 
-    def needed(items: int, noise: float) -> float | None:
-        true = long_tail(items)
-        spread = Spread(true, np.ones(items), true)
+    def needed(others: int, noise: float) -> float | None:
+        spread = Spread(np.array([40.0, 0.0]), np.array([40.0, others]), np.zeros(0))
         return share_needed(spread, noise, shares)
 
-    found = [needed(items, 4.0) or 1.0 for items in (200, 5_000, 100_000)]
+    found = [needed(others, 4.0) or 1.0 for others in (40, 2_000, 100_000)]
     assert found == sorted(found)
     assert found[0] < found[-1]
-    assert needed(200, 1e-3) == 0.1
+    assert needed(40, 1e-3) == 0.1
     assert needed(100_000, 200.0) is None
 
 

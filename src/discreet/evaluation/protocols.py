@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -214,7 +214,7 @@ def run_model(name: str, model: Any, questions: Questions, lengths: list[int]) -
     with sandbox():
         begun = time.perf_counter()
         if ours:
-            model.fit(questions.train, allow_refuted=True)
+            model.fit(questions.for_model(model)[0], allow_refuted=True)
         else:
             model.fit(questions.known)
         fitted = time.perf_counter()
@@ -232,7 +232,7 @@ def ask_model(name: str, model: Any, questions: Questions, lengths: list[int]) -
 
 
 def _ask_for_rankings(name: str, model: Any, questions: Questions, lengths: list[int]) -> Scores:
-    lists = _lists(name, model, questions.told, max(lengths))
+    lists = _lists(name, model, questions.for_model(model)[1], max(lengths))
     found = evaluate_ranking(lists, held_out=questions.held_out, k=lengths, metrics=["truncated_recall", "ndcg"])
     values = {metric.replace("truncated_", ""): value for metric, value in found.values.items()}
     per_user = found.per_user
@@ -301,13 +301,35 @@ def _shown(lists: pl.DataFrame, train: Interactions, k: int) -> dict[str, float]
 class Questions:
     """One split: records to fit the model on, records of the test users that it gets at use, and records to predict.
 
-    What is predicted is a ranking where ``rankings``, otherwise ratings.
+    What is predicted is a ranking where ``rankings``, otherwise ratings. Models that tell likes from the rest by
+    themselves are fitted on ``rated``, all ratings of the people in ``train``, and told ``rated_told``.
     """
 
     train: Interactions
     told: Interactions
     held_out: Interactions
     rankings: bool = False
+    rated: Interactions | None = None
+    rated_told: Interactions | None = None
+
+    def for_model(self, model: Any) -> tuple[Interactions, Interactions]:
+        """What a model is fitted on, and what it is told about the test users."""
+        if self.rated is None or self.rated_told is None or not getattr(model, "takes_all_ratings", False):
+            return self.train, self.told
+        return self.rated, self.rated_told
+
+    def with_ratings(self, data: Interactions) -> Questions:
+        """The same, with the ratings that these people have in the data."""
+        if data.rating is None:
+            return self
+        told, fitted = self.told, np.isin(data.user, data.users.encode(self.train.users.series, unknown="mark"))
+        user = data.users.encode(told.users.series, unknown="mark").astype(np.int64)[told.user]
+        item = data.items.encode(told.items.series, unknown="mark").astype(np.int64)[told.item]
+        pairs = data.user.astype(np.int64) * data.n_items + data.item
+        known = np.isin(pairs, (user * data.n_items + item)[(user >= 0) & (item >= 0)])
+        return replace(
+            self, rated=data.filter(fitted, independent=True), rated_told=data.filter(known, independent=True)
+        )
 
     @cached_property
     def known(self) -> Interactions:
@@ -328,7 +350,7 @@ def strong_generalization(
     least_likes: int,
     positive: Rational | None,
 ) -> Questions:
-    """Test users are held out, and the model gets a share of what they like."""
+    """Test users are held out, and the model gets a share of what they like; those it is fitted on have all ratings."""
     likes = liked_records(data, positive)
     likes = likes.filter((likes.records_per_user >= least_likes)[likes.user], independent=True)
     number = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10)) if test_users is None else test_users
@@ -338,7 +360,7 @@ def strong_generalization(
             remedy="Give more records, fewer test_users, or lower least_likes or positive.",
         )
     cut = cutting.strong_generalization(likes, held_out_users=number, fold_in=fold_in, seed=seed)
-    return Questions(cut.train, cut.fold_in, cut.target, rankings=True)
+    return Questions(cut.train, cut.fold_in, cut.target, rankings=True).with_ratings(data)
 
 
 def holdout(data: Interactions, seed: int) -> Questions:

@@ -134,6 +134,8 @@ class PrivateRecommender(ReleasedModel):
 
     name: ClassVar[str] = "private-recommender"
     enters: ClassVar[Enters] = "once"
+    takes_all_ratings: ClassVar[bool] = True
+    """Likes are told from other ratings here: evaluations hand over all of them."""
 
     epsilon: Rational
     delta: Rational = "1e-6"

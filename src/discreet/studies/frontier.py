@@ -8,6 +8,7 @@ from a quarter and from half of the users, to see accuracy over users × μ.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -75,7 +76,7 @@ class FrontierStudy(Study):
         steps.expect(len(seeds) * (fits + len(settings.epsilons) * (len(shares) - 1)))
         ranked, rated = [], []
         for split in seeds:
-            asked = strong_generalization(likes, split, test_users, FOLD_IN, LEAST_LIKES, None)
+            asked = strong_generalization(likes, split, test_users, FOLD_IN, LEAST_LIKES, None).with_ratings(records)
             for one in rankers:
                 ranked += _runs(one, asked, settings, values, steps)
             for share in shares[:-1]:
@@ -113,7 +114,8 @@ def _listed(kind: type[Any]) -> dict[str, Any]:
 def likes_of(data: Interactions) -> Interactions:
     """Who likes what: liked records without their ratings, of people who like at least five items.
 
-    Rankings go by what is liked. That a model may spend part of its budget on how much would not be fair to it.
+    Rankings go by what is liked. That a model may spend part of its budget on how much would not be fair to it. Models
+    that spend nothing on ratings get all of them.
     """
     liked = liked_records(data, None)
     liked = liked.filter((liked.records_per_user >= LEAST_LIKES)[liked.user])
@@ -132,7 +134,10 @@ def on_fewer(questions: Questions, share: Fraction, seed: int) -> Questions:
     """The same questions to a model that learned from a share of the users."""
     train = questions.train
     kept = splits.choose_users(train.n_users, max(1, round(share * train.n_users)), seed=seed)
-    return Questions(train.filter(kept[train.user]), questions.told, questions.held_out, questions.rankings)
+    fewer = Questions(train.filter(kept[train.user]), questions.told, questions.held_out, questions.rankings)
+    if questions.rated is None:
+        return fewer
+    return replace(fewer.with_ratings(questions.rated), rated_told=questions.rated_told)
 
 
 def _able(
