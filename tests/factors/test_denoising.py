@@ -75,12 +75,12 @@ def test_where_there_is_taste_it_is_trusted_until_the_noise_hides_it() -> None:
         read_tastes(matrix + noise_of(80, noise, 5), noise, 4_000, direction, None, popular)
         for noise in (1.0, 8.0, 300.0)
     ]
-    assert read[0].degree > 0.9
+    assert read[0].degree > 0.8
     assert read[1].degree > 0.5
     assert read[2].degree < 0.3
     # What belongs to one half speaks for that half.
     same = np.equal.outer(np.arange(80) % 2, np.arange(80) % 2)
-    assert read[0].weights[same & ~np.eye(80, dtype=bool)].mean() > 0.01 > 0 > read[0].weights[~same].mean()
+    assert read[0].weights[same & ~np.eye(80, dtype=bool)].mean() > 0.005 > 0 > read[0].weights[~same].mean()
 
 
 def test_a_larger_head_is_judged_by_its_most_popular_items(monkeypatch: pytest.MonkeyPatch) -> None:

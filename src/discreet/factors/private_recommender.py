@@ -200,7 +200,7 @@ class PrivateRecommender(ReleasedModel):
         )
 
     def _prepare(self, data: Interactions, plan: Plan) -> Opinions:
-        return Opinions.of(data, self.positive, as_fraction(self.below, "below"))
+        return Opinions.of(data, self.positive, as_share(self.below, "below", whole=True))
 
     def _popularity(self, opinions: Opinions) -> BoundedSums:
         """What the first release is about, and the second where tastes do not pay or the first was too noisy."""
