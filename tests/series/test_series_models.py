@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
-from discreet.factors.statistics import Likes, projected_gram
+from discreet.factors.statistics import Opinions, projected_gram
 from discreet.factors.tastes import TastePlan
 from discreet.series import Series
 from discreet.series.turning import better
@@ -80,7 +81,8 @@ def test_matrices_of_all_people_are_in_the_settled_coordinates(films: Interactio
     assert second is not None
     assert np.array_equal(first.array("head"), second.array("head"))
     plan = TastePlan.of(first.array("first"), first.parameters["settled"], users=None, most=10)
-    exact = projected_gram(Likes.of(films, None), first.array("head"), plan.weights, plan.direction).settled()
+    people = Opinions.of(films, None, Fraction(3, 10))
+    exact = projected_gram(people.rated, first.array("head"), plan.weights, plan.direction, people.values).settled()
     assert np.allclose(second.array("tastes"), exact.matrices[0] * float(exact.step), atol=0.05)
 
 
