@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-RATINGS = ("pncf", "ppns", "ppns-assured", "twins", "slope-one", "subsets", "sampling", "frontier")
+RATINGS = ("pncf", "ppns", "ppns-assured", "twins", "slope-one", "subsets", "sampling", "frontier", "synthetic")
 
 # Format: the studies whose papers used such data, or that run on them.
 STUDIES: dict[str, tuple[str, ...]] = {
@@ -56,6 +56,7 @@ FIGURES = {
     "sampling": "Fan and Jin, Figs 5 to 11 and Table 5",
     "pritop": "Zhu's thesis, Figs 4.1 to 4.5, Tables 4.2 and 4.3",
     "cim": "Zhu's thesis, Figs 5.1 to 5.5 and Table 5.2",
+    "synthetic": "no paper: what others learn from synthetic people, and what these give away",
     "frontier": "no paper: accuracy over epsilon of every proved model",
     "nightly": "no paper: a model every week, by a series and by fits",
     "curators": "no paper: one model of several curators, beside one of them and beside one hand",

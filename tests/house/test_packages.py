@@ -55,6 +55,7 @@ SUBJECTS: dict[str, str] = {
     "studies/pritop": "tagging",
     "studies/sampling": "counting",
     "studies/subsets": "subsets",
+    "studies/synthetic": "factors",
     "studies/twins": "neighbors",
     "attacks/engine/queries": "coupled",
     "attacks/games/tables": "coupled",

@@ -14,7 +14,7 @@ from discreet.studies.claims import DOES_NOT_HOLD, HOLDS, NOT_JUDGED, claims_of,
 from discreet.studies.study import Measurements, Study
 
 FULL = {"quick": False, "built-in": False}
-OURS = {"curators", "frontier", "nightly", "ppns-assured"}
+OURS = {"curators", "frontier", "nightly", "ppns-assured", "synthetic"}
 """Studies whose claims are ours."""
 
 

@@ -22,6 +22,7 @@ STUDIES = {
     "curators": "discreet.studies.curators:CuratorsStudy",
     "frontier": "discreet.studies.frontier:FrontierStudy",
     "nightly": "discreet.studies.nightly:NightlyStudy",
+    "synthetic": "discreet.studies.synthetic:SyntheticStudy",
     "slope-one": "discreet.studies.slope_one:SlopeOneStudy",
     "subsets": "discreet.studies.subsets:SubsetsStudy",
     "pritop": "discreet.studies.pritop:PriTopStudy",
