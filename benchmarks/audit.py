@@ -29,6 +29,7 @@ from discreet.attacks import Asked, AuditReport, audit
 from discreet.attacks.games.game import Dataset
 from discreet.counting import ItemPairs, TopItems
 from discreet.data import Interactions, Table, TagAssignments, read, synthetic
+from discreet.factors import SyntheticInteractions
 from discreet.models.registry import create, names, registered
 from discreet.privacy.guarantees import Standing
 from discreet.subsets import BirthDeathChain, GumbelTopK, KSubset, PermuteAndFlipTopK
@@ -64,6 +65,7 @@ ROW: dict[str, Any] = {"k": 10, "low": 1, "high": 5, "epsilon": 1, "change": "en
 OTHERS: dict[str, Callable[[], Any]] = {
     "top-items": lambda: TopItems(k=3, epsilon=1),
     "item-pairs": lambda: ItemPairs(epsilon=1, cap=6, head=4),
+    "synthetic-interactions": lambda: SyntheticInteractions(epsilon=1, people=60),
     "k-subset": lambda: RowLists(KSubset(**ROW)),
     "gumbel": lambda: RowLists(GumbelTopK(**ROW)),
     "permute-and-flip": lambda: RowLists(PermuteAndFlipTopK(**ROW)),

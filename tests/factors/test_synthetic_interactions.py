@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
 from discreet.factors import EASE, SyntheticInteractions, draw_interactions, synthetic_drawing, synthetic_people
 from discreet.factors.synthetic_people import People, Tastes, fitted, quantile_lengths
-from discreet.factors.synthetic_sums import Levels
+from discreet.factors.synthetic_sums import Levels, activity_edges
 from discreet.privacy import entropy
 
 GENEROUS = 10**5
@@ -179,6 +179,25 @@ def test_the_fit_finds_the_tastes_of_people_with_known_ones() -> None:
     along = (half[drawn].sum(axis=1) / np.sqrt(size)) / np.sqrt(6 - 36 / size)
     assert 1000 * np.mean(along**2) == pytest.approx(120, rel=0.15)
     assert np.bincount(drawn.ravel(), minlength=size).std() < 0.1 * drawn.size / size
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(300))
+def test_laws_are_found_whatever_the_noise_made_of_the_counts(seed: int) -> None:
+    """What was paid for must not be lost by an error afterwards: counts and noise of any size."""
+    random = np.random.default_rng(seed)
+    noise, size = 10 ** random.uniform(-9, 9), int(random.integers(1, 30))
+    noisy = 10 ** random.uniform(-9, 9) * random.exponential(size=size) ** 3 + random.normal(0, noise, size)
+    law = synthetic_people.smooth_law(noisy, noise)
+    for found in (law, synthetic_people.nonnegative_law(noisy)):
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(1)
+    popularity = synthetic_people.likely_popularity(noisy, noise)
+    assert np.isfinite(popularity).all()
+    assert popularity.min() > 0
+    edges = activity_edges(2 ** (size // 2))[:size]
+    chances = synthetic_people.length_law(law[: edges.size] + 1e-12, edges, int(edges[-1]) + 3)
+    assert quantile_lengths(chances, np.array([0.0, 0.5, 1.0])).max() <= edges[-1] + 3
 
 
 def test_lengths_follow_their_classes() -> None:

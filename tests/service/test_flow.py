@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.service.conftest import COUNTS, FILMS, MODEL, Running, wait
+
+from discreet.data import Interactions, read
 
 
 def test_an_estimate_reads_no_record_and_costs_nothing(shared: Running) -> None:
@@ -55,6 +58,30 @@ def test_a_rehearsal_costs_nothing_and_says_what_it_is(service: Running) -> None
     assert release["rehearsal"] is True
     assert "people who do not exist" in release["lines"]["not covered"]
     assert service.get("/populations/viewers")["n_entries"] == 0
+
+
+def test_synthetic_people_are_estimated_rehearsed_made_and_downloaded(service: Running, tmp_path: Path) -> None:
+    request = {
+        "dataset": "films",
+        "method": "synthetic-interactions",
+        "settings": {"epsilon": "1", "delta": "1e-6", "people": 40},
+        "name": "people",
+    }
+    assert service.call("POST", "/runs/estimate", json=request).json()["fits"] is True
+    rehearsed = service.work(service.call("POST", "/runs/rehearse", json=request).json()["id"])
+    assert rehearsed["state"] == "done", rehearsed
+    assert service.get("/populations/viewers")["n_entries"] == 0
+    made = service.run(request, under="people")
+    assert made["state"] == "done", made
+    assert service.get("/populations/viewers")["n_entries"] == 1
+    packed = service.call("GET", f"/releases/{made['result']['release']}/download")
+    (tmp_path / "people.zip").write_bytes(packed.content)
+    shutil.unpack_archive(tmp_path / "people.zip", tmp_path / "people")
+    (folder,) = (tmp_path / "people").iterdir()
+    data = read(folder)
+    assert isinstance(data, Interactions)
+    assert data.n_users == 40
+    assert data.released is not None
 
 
 def test_unknown_items_are_ignored_and_named(shared: Running) -> None:

@@ -125,12 +125,13 @@ def smooth_law(noisy: Floats, noise: float) -> Floats:
         apart, bent = (total * chances - noisy) / noise, bend @ tried
         found = float(apart @ apart + bent @ bent)
         if found < loss:
-            logs, law, loss, damping = tried, chances, found, damping / 4
+            logs, law, loss, damping = tried, chances, found, max(damping / 4, 1e-6)
             moved = total / noise * (np.diag(law) - np.outer(law, law))
             slope, curvature = moved.T @ apart + bend.T @ bent, moved.T @ moved + bend.T @ bend
         else:
             damping *= 4
-        step = -np.linalg.solve(curvature + damping * np.eye(size), slope)
+        # One more for all logarithms changes nothing; ones keep them where they are.
+        step = -np.linalg.solve(curvature + 1.0 + damping * np.eye(size), slope)
     return law
 
 
