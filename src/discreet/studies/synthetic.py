@@ -203,8 +203,8 @@ def membership_auc(asked: Questions, people: Interactions) -> float:
 
 def _nearest(histories: Any, people: Interactions) -> Floats:
     """The largest cosine of each history with a synthetic one."""
-    known = (histories != 0).astype(np.float32)
-    drawn = (people.csr != 0).astype(np.float32)
+    known, drawn = histories.astype(np.float32), people.csr.astype(np.float32)
+    known.data[:], drawn.data[:] = 1, 1
     lengths = np.sqrt(drawn.sum(axis=1))
     own = np.sqrt(np.maximum(known.sum(axis=1), 1))
     return np.concatenate(
