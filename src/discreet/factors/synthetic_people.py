@@ -59,7 +59,7 @@ def likely_popularity(noisy: Floats, noise: float) -> Floats:
     Examples
     --------
     >>> likely = likely_popularity(np.array([900.0, -3.0, 2.0, 1.0, -1.0, -2.0, 3.0]), noise=2.0)
-    >>> likely[0], bool(likely[1:].max() < 2)
+    >>> float(likely[0]), bool(likely[1:].max() < 2)
     (900.0, True)
     """
     floor = 1e-3 * max(noise, 1e-9)
