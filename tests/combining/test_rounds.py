@@ -349,3 +349,28 @@ def test_an_estimate_of_a_round_reads_no_record(shops: Shops) -> None:
     estimate = OneRound(dc.PrivateRecommender(epsilon=4)).estimate(shops[0].emptied())
     assert estimate["round"]["number"] == 1
     assert len(estimate["round"]["noise"]) == 1
+
+
+@pytest.mark.parametrize("name", ["recommender", "ratings", "cosine", "hybrid"])
+def test_data_in_parts_release_the_same_rounds(name: str, films: dc.Interactions, tmp_path: Path) -> None:
+    """And what is computed of a part can be sent to other processes, as Spark does."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    films.to_frame().write_parquet(tmp_path / "films.parquet")
+    columns = {"rating": "rating", "timestamp": "timestamp", "scale": films.scale, "folder": tmp_path, "parts": 3}
+    parted = dc.scan(tmp_path / "films.parquet", items=films.items.series, **columns)  # type: ignore[arg-type]
+    method, noise, found = METHODS[name](), Replayed(), []
+    added = type(parted).added
+
+    def sent(self: Any, computed: Any) -> Any:
+        return added(self, cloudpickle.loads(cloudpickle.dumps(computed)))
+
+    with mock.patch.object(type(parted), "added", sent):
+        for data in (dc.Interactions(films.to_frame(), items=films.items.series, scale=films.scale), parted):
+            after: dc.Release | None = None
+            with watched(noise.again()):
+                while after is None or after.kind == "round":
+                    after = _alone(release_round(method, data, after=after))
+            found.append(after)
+    for part, array in found[0].parts.items():
+        other = found[1].parts[part]
+        assert np.array_equal(array, other) if isinstance(array, np.ndarray) else array.equals(other), part
