@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from publishing import notebooks
 from publishing.api import WITHOUT_PAGE, packages
 from publishing.errors import messages
 from publishing.typesetting import typeset
@@ -202,3 +204,22 @@ def test_a_wheel_that_is_not_whole_is_noticed(tmp_path: Path) -> None:
     assert "more than 2,000,000" in found
     assert "missing in the wheel: discreet/attacks/__init__.py" in found
     assert "not of the library: tests/test_all.py" in found
+
+
+def test_notebooks_become_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# A title\n", "\n", "What it is about.\n"]},
+        {"cell_type": "code", "source": ["1 < 2"], "outputs": [{"data": {"text/plain": ["1 < 2 is True"]}}]},
+        {"cell_type": "code", "source": ["plot"], "outputs": [{"data": {"image/svg+xml": ["<svg />"]}}]},
+    ]
+    (tmp_path / "1-first.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    monkeypatch.setattr(notebooks, "found", lambda: [tmp_path / "1-first.ipynb"])
+    assert notebooks.names() == [{"A title": "notebooks/1-first.md"}]
+    made = notebooks.pages()
+    assert "What it is about." in made["notebooks/index.md"]
+    page = notebooks.shown(
+        made["notebooks/1-first.md"], "notebooks/1-first.md", lambda svg, alt, name: f"{name}: {svg}"
+    )
+    assert "```python\n1 < 2\n```" in page
+    assert '<pre class="output"><code>1 &lt; 2 is True</code></pre>' in page
+    assert "cell-2-0: <svg />" in page
