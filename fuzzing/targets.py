@@ -29,6 +29,7 @@ from discreet.coupled import queries_from_json
 from discreet.data import Interactions, RatingScale, synthetic
 from discreet.data.contexts import context_of
 from discreet.data.readers import detect, kind_of_file, read, write
+from discreet.engines.scanning import scan
 from discreet.factors import Popularity
 from discreet.models.recommender import load_model
 from discreet.neighbors import KNN, PrivateItemKNN
@@ -52,6 +53,7 @@ def targets(folder: Path) -> dict[str, Target]:
     return {
         **{f"read {path.name}": _files(path, read) for path in made.fixtures},
         **{f"read own {path.name}": _files(path, read) for path in made.datasets},
+        **{f"scan {path.name}": _files(path, _scanned) for path in made.scanned},
         **{f"release {path.name}": _folder(path, Release.load) for path in made.releases},
         **{f"model {path.name}": _folder(path, load_model) for path in made.models},
         "stream state": _folder(made.stream, StreamingBound.resume),
@@ -77,6 +79,7 @@ class _Made:
         self.datasets = [write(films, folder / f"films{ending}") for ending in (".parquet", ".arrow", "")]
         self.datasets += [write(tags, folder / "tags"), write(self.survey, folder / "survey.parquet")]
         self.datasets += [write(films, folder / "films.csv", tables=False)]
+        self.scanned = [self.datasets[0], self.datasets[1], self.datasets[-1]]
         self.releases = [
             ItemCounts(epsilon=1, cap=5).release(films).save(folder / "counts"),
             TopItems(k=3, epsilon=1).release(films).save(folder / "top"),
@@ -122,6 +125,12 @@ def _changed(path: Path, data: bytes) -> Iterator[None]:
         yield
     finally:
         path.write_bytes(before)
+
+
+def _scanned(path: Path) -> object:
+    """A file in two parts, all of which are read; their temporary files are removed."""
+    with scan(path, items="observed", parts=2) as data:  # type: ignore[union-attr]
+        return SimpleNamespace(fingerprint=data.fingerprint)
 
 
 def _files(place: Path, load: Callable[[Path], object]) -> Target:

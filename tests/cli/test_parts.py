@@ -126,6 +126,9 @@ def test_errors_come_before_the_charge_and_say_what_to_do(shop: Path, run: Run, 
     done = run("count", "u.data", *budget, "--parts", "2")
     assert done.returncode == 2
     assert "discreet data convert" in done.stderr
+    done = run("count", "shop", "--column", "user=nobody", *CATALOG, *budget, "--parts", "2")
+    assert done.returncode == 1
+    assert "there is no column 'nobody'" in done.stderr
     assert not json.loads(run("ledger", "statement", "shop", "--ledger", "b.db", "--json").stdout)["entries"]
 
 
@@ -144,3 +147,18 @@ def test_a_result_never_replaces_what_a_pattern_reads(shop: Path, run: Run) -> N
     done = run("fit", "shop/*.csv", *COLUMNS, *CATALOG, *BUDGET, "--out", "shop", "--overwrite")
     assert done.returncode == 1
     assert sorted(path.name for path in shop.iterdir()) == ["day-0.csv", "day-1.csv", "day-2.csv"]
+
+
+def test_tags_are_read_in_memory_whatever_their_size(run: Run, tmp_path: Path) -> None:
+    tags = dc.synthetic.tags(users=20, resources=8, vocabulary=30, seed=7)
+    write(tags, tmp_path / "own.parquet")
+    tags.to_frame().write_parquet(tmp_path / "plain.parquet")
+    tags.to_frame().write_csv(tmp_path / "text.csv")
+    with mock.patch.object(parts, "available_memory", return_value=1):
+        for number, name in enumerate(("own.parquet", "plain.parquet", "text.csv")):
+            done = run("ledger", "open", name, "--epsilon", "1", "--ledger", f"{number}.db")
+            assert done.returncode == 0, done.stderr
+            assert "parts" not in done.stderr
+    done = run("ledger", "open", "text.csv", "--epsilon", "1", "--ledger", "4.db", "--parts", "2")
+    assert done.returncode == 2
+    assert "read in memory alone" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -110,6 +111,7 @@ class PartsReading(RecordsReading):
         asked = _parts(self.parts)
         if asked == "memory":
             return None
+        columns, known = columns_of(self.column or []), False
         everybody = f"{getattr(method, 'name', 'this')} looks at everybody at once"
         sums = method is None or getattr(method, "reads", "") == "sums"
         if asked != "auto":
@@ -117,7 +119,7 @@ class PartsReading(RecordsReading):
                 raise UsageError(
                     f"{everybody} and needs the data in memory.", remedy="Leave --parts out, or give --parts memory."
                 )
-            if not scanned_format(path, self.format):
+            if not scanned_format(path, self.format, columns):
                 raise UsageError(
                     f"{path} is of a format that is read in memory alone.",
                     remedy="Write it as Parquet once: discreet data convert DATA --out records.parquet; or name a "
@@ -125,7 +127,11 @@ class PartsReading(RecordsReading):
                 )
             return asked
         size, available = sum(file.stat().st_size for file in found_files(path) if file.is_file()), available_memory()
-        if size * SHARE <= available or not scanned_format(path, self.format):
+        if size * SHARE <= available:
+            return None
+        with suppress(DataError):  # reading it in memory says the same
+            known = scanned_format(path, self.format, columns)
+        if not known:
             return None
         large = f"{path} ({size / 1e9:,.1f} GB) is larger than an eighth of the {available / 1e9:,.1f} GB of memory"
         if not sums:
@@ -171,16 +177,14 @@ def found_files(path: Path) -> list[Path]:
     return [path]
 
 
-def scanned_format(path: Path, format: str | None) -> bool:
-    """Whether the format of the data, or of each of several files, is one that can be read in parts."""
+def scanned_format(path: Path, format: str | None, columns: dict[str, Any]) -> bool:
+    """Whether all files hold interactions in a format that can be read in parts."""
     from discreet.data.readers import detect
+    from discreet.engines.sources import holds_interactions
 
-    if format is not None:
-        return format in SCANNED
-    try:
-        return all(detect(file).name in SCANNED for file in found_files(path))
-    except DataError:
-        return False
+    return all(
+        (format or detect(file).name) in SCANNED and holds_interactions(file, **columns) for file in found_files(path)
+    )
 
 
 def _parts(text: str) -> int | Literal["auto", "memory"]:

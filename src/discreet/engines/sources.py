@@ -25,7 +25,7 @@ from discreet.data.readers.stored import FACTS_FILE, facts_of, is_stored
 from discreet.data.screening import lacks_id, lacks_value
 from discreet.errors import DataError, MissingWarning, Remedy, UsageError
 
-__all__ = ["ENDINGS", "Source", "catalog_of", "files_of", "opened", "require_items"]
+__all__ = ["ENDINGS", "Source", "catalog_of", "files_of", "holds_interactions", "opened", "require_items"]
 
 BATCH = 1_000_000
 ENDINGS = {".parquet": "parquet", ".pq": "parquet"} | dict.fromkeys((".arrow", ".ipc", ".feather"), "arrow")
@@ -131,6 +131,16 @@ def files_of(source: str | Path | Iterable[str | Path]) -> list[Path]:
     if not found:
         raise DataError(f"no file is called like {source}.", remedy="Check the path.")
     return found
+
+
+def holds_interactions(path: Path, **roles: Any) -> bool:
+    """Whether ``read`` takes the records of a file for interactions, and not for tags or a table."""
+    if _kind(path) == "text":
+        return text_file(path, **roles).what == "interactions"
+    if is_stored(Location(path)):
+        return facts_of(path)[0]["kind"] == "interactions"
+    schema = _arrow_schema(path) if _is_arrow(path) else pyarrow.parquet.read_schema(path)
+    return Roles(**roles).matched(schema.names, path)[0] == "interactions"
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -319,6 +329,7 @@ def _arrow_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number).select(columns)
+            batch.validate(full=True)  # a wrong length in a damaged file would end the process
             for begin in range(0, batch.num_rows, BATCH):
                 yield batch.slice(begin, BATCH)
 
