@@ -22,7 +22,7 @@ from tests.service.test_trust import submit
 from discreet.data import synthetic
 from discreet.data.readers import write
 from discreet.service import sessions, supervisor, tasks
-from discreet.service.schema import JOBS
+from discreet.service.schema import JOBS, KEYS
 from discreet.service.store import Store
 from discreet.service.supervisor import Supervisor, recover
 from discreet.service.sweeping import sweep
@@ -113,6 +113,25 @@ def test_a_writer_elsewhere_that_does_not_end_is_told_and_nothing_is_charged(ser
         assert "sqlite" not in answer.text.lower()
     assert service.get("/jobs")["entries"][0]["kind"] == "register"
     assert service.call("POST", "/runs", **given).status_code == 202
+
+
+def test_reading_does_not_wait_to_note_that_a_key_was_used(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = service.hub
+    name, key = service.issue("auditor")
+    use = sql.update(KEYS).where(KEYS.c.id == name).values(last_used="2020-01-01T00:00:00Z")
+    with elsewhere(HOLD_DATABASE, service.folder / "service/service.db"):
+        assert not hub.store.try_write(use)
+    with hub.store._writer:  # waiting for it would never end
+        assert not hub.store.try_write(use)
+        assert hub.keys.caller(key).key == name
+    assert [one["last_used"] for one in service.get("/keys")["entries"] if one["id"] == name] == [None]
+    assert hub.store.try_write(use)
+    hub.keys._good.clear()
+    hub.keys.caller(key)
+    used = next(one["last_used"] for one in service.get("/keys")["entries"] if one["id"] == name)
+    assert used > "2020-01-01T00:00:00Z"
+    with hub.store.read() as connection:  # the patience of others is as before
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 60_000
 
 
 def test_a_job_waits_for_a_writer_elsewhere(service: Running) -> None:

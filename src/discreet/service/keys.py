@@ -6,13 +6,11 @@ import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Row
-from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import UsageError
 from discreet.privacy import entropy
@@ -226,11 +224,9 @@ class Keys:
         return self._good.get(digest(given))
 
     def _note_use(self, row: Row[Any]) -> None:
-        """Note that a key was used, to the minute. A full disk is no reason to refuse a key."""
-        if row.last_used is not None and row.last_used[:16] == now()[:16]:
-            return
-        with suppress(SQLAlchemyError), self.store.write() as connection:
-            connection.execute(sql.update(KEYS).where(KEYS.c.id == row.id).values(last_used=now()))
+        """Note that a key was used, to the minute. A full disk, or somebody who writes, is no reason to wait."""
+        if row.last_used is None or row.last_used[:16] != now()[:16]:
+            self.store.try_write(sql.update(KEYS).where(KEYS.c.id == row.id).values(last_used=now()))
 
     # Sessions of browsers
 

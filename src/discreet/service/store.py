@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sql
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerError, MissingExtraError
@@ -139,6 +140,29 @@ class Store:
                     if what:
                         connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_number(what))))
                 yield connection
+
+    def try_write(self, statement: Any) -> bool:
+        """Change something that may as well stay as it is; False where somebody else writes, who is not waited for."""
+        with ExitStack() as stack:
+            if not self.is_postgres:
+                writer: Any = self._writer
+                if not writer.acquire(blocking=False):
+                    return False
+                stack.callback(writer.release)
+            try:
+                plain = stack.enter_context(self.engine.connect())
+                if not self.is_postgres:
+                    driver: Any = plain.connection.driver_connection
+                    driver.execute("PRAGMA busy_timeout = 0")
+                    stack.callback(driver.execute, f"PRAGMA busy_timeout = {WAIT_SECONDS}000")
+                connection = plain.execution_options(discreet_writes=True)
+                with connection.begin():
+                    if self.is_postgres:
+                        connection.exec_driver_sql("SET LOCAL lock_timeout = '50ms'")
+                    connection.execute(statement)
+            except SQLAlchemyError:
+                return False
+        return True
 
     def all(self, query: Any) -> list[Row[Any]]:
         with self.read() as connection:
