@@ -7,7 +7,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 # Tests run side by side, one process for each core: threads of libraries would only wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import settings
 from tests.browser import require_good, running_browser
 
+import discreet
 from discreet.privacy import entropy
 
 if TYPE_CHECKING:
@@ -71,3 +73,24 @@ def postgres_server() -> Iterator[str]:
     server = get_server(tempfile.mkdtemp(prefix="discreet-postgres-"), cleanup_mode="delete")
     yield server.get_uri()
     server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of Spark: two executors in processes of their own."""
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark.session import open_session
+
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.executorEnv.PYTHONPATH": str(Path(discreet.__file__).parents[1]),
+        "spark.sql.shuffle.partitions": "4",
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.5",
+        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    with mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"}):
+        found = open_session("local-cluster[2,1,1024]", options)
+        yield found
+        found.stop()

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,41 +18,18 @@ from tests.engines.test_scanning import FILMS, Replayed, methods_of_sums, settin
 
 import discreet as dc
 from discreet.engines.spark.records import whole_people
-from discreet.engines.spark.session import open_session
 from discreet.engines.spilling import PREFIX
 from discreet.errors import DataError, UsageError
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.models.registry import create
 from discreet.privacy import Release, entropy
 
-pytest.importorskip("pyspark")
+cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not have the tests
 
 
 FEWER: dict[str, dict[str, Any]] = {"dp-als": {"rounds": 1}}
 """Every round is a job of Spark."""
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not have the tests
-    source = str(Path(dc.__file__).parents[1])
-    options = {
-        "spark.log.level": "OFF",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.executorEnv.PYTHONPATH": source,
-        "spark.sql.shuffle.partitions": "4",
-        "spark.speculation": "true",
-        "spark.speculation.quantile": "0.5",
-        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-    }
-    with mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"}):
-        found = open_session("local-cluster[2,1,1024]", options)
-        yield found
-        found.stop()
 
 
 @pytest.fixture
@@ -89,8 +65,8 @@ def require_equal(found: Release, expected: Release) -> None:
     assert found.guarantee == expected.guarantee
 
 
-def test_every_method_of_sums_releases_the_same(session: Any, file: Path) -> None:
-    with scanned(file, engine=session) as cluster, scanned(file) as local:
+def test_every_method_of_sums_releases_the_same(spark: Any, file: Path) -> None:
+    with scanned(file, engine=spark) as cluster, scanned(file) as local:
         assert cluster.fingerprint == local.fingerprint
         for name in methods_of_sums():
             made = create(name, **settings(name), **FEWER.get(name, {}))
@@ -120,11 +96,11 @@ class Waiting(dc.counting.ItemCounts):
         return super()._prepare(data, plan)
 
 
-def test_an_executor_that_is_killed_changes_nothing(session: Any, file: Path, tmp_path: Path) -> None:
+def test_an_executor_that_is_killed_changes_nothing(spark: Any, file: Path, tmp_path: Path) -> None:
     """A cap of 3 makes the choice of records count: it must be the same when a task runs again."""
     ledger = dc.Ledger(tmp_path / "budget.db")
     found: list[Release] = []
-    with scanned(file, engine=session) as cluster, scanned(file) as local:
+    with scanned(file, engine=spark) as cluster, scanned(file) as local:
         ledger.open(cluster, population="viewers", epsilon=2)
         Waiting.folder = tmp_path
         releasing = threading.Thread(
@@ -142,37 +118,37 @@ def test_an_executor_that_is_killed_changes_nothing(session: Any, file: Path, tm
     assert len(ledger.statement("viewers").entries) == 1
 
 
-def test_skewed_people_empty_partitions_and_more_partitions_than_people(session: Any, tmp_path: Path) -> None:
+def test_skewed_people_empty_partitions_and_more_partitions_than_people(spark: Any, tmp_path: Path) -> None:
     rows = [("ann", f"i{n % 100}") for n in range(1_000_000)] + [("bob", "i1"), ("eve", "i2"), ("dan", "i3")]
     frame = pl.DataFrame(rows, schema=["user_id", "item_id"], orient="row")
     frame.write_parquet(tmp_path / "skewed.parquet")
     options: dict[str, Any] = {"items": [f"i{n}" for n in range(100)], "duplicates": "keep", "folder": tmp_path}
     counting = dc.counting.ItemCounts(epsilon=1, cap=5)
     with (
-        dc.scan(tmp_path / "skewed.parquet", engine=session, parts=9, **options) as cluster,
+        dc.scan(tmp_path / "skewed.parquet", engine=spark, parts=9, **options) as cluster,
         dc.scan(tmp_path / "skewed.parquet", parts=2, **options) as local,
     ):
         assert cluster.n_parts == 9
         require_equal(drawn(counting, cluster), drawn(counting, local))
 
 
-def test_nobody_is_counted_like_anybody(session: Any, tmp_path: Path) -> None:
-    empty = session.createDataFrame([], "user_id string, item_id string")
-    with dc.scan(empty, items=["tea"], engine=session, parts=2, folder=tmp_path) as data:
+def test_nobody_is_counted_like_anybody(spark: Any, tmp_path: Path) -> None:
+    empty = spark.createDataFrame([], "user_id string, item_id string")
+    with dc.scan(empty, items=["tea"], engine=spark, parts=2, folder=tmp_path) as data:
         assert dc.counting.ItemCounts(epsilon=1, cap=5).release(data).table("counts").height == 1
         assert data.fingerprint
 
 
-def test_a_source_that_changes_later_changes_nothing(session: Any, file: Path) -> None:
+def test_a_source_that_changes_later_changes_nothing(spark: Any, file: Path) -> None:
     counting = dc.counting.ItemCounts(epsilon=1, cap=5)
-    with scanned(file, engine=session) as cluster, scanned(file) as local:
+    with scanned(file, engine=spark) as cluster, scanned(file) as local:
         file.unlink()
         FILMS.to_frame().head(5).write_parquet(file)
         require_equal(drawn(counting, cluster), drawn(counting, local))
 
 
-def test_lists_are_written_by_executors(session: Any, file: Path, tmp_path: Path) -> None:
-    with scanned(file, engine=session) as cluster, scanned(file) as local:
+def test_lists_are_written_by_executors(spark: Any, file: Path, tmp_path: Path) -> None:
+    with scanned(file, engine=spark) as cluster, scanned(file) as local:
         model = dc.PrivateRecommender(epsilon=8, delta="1e-6").fit(cluster)
         alike = dc.PrivateRecommender.of_release(model.release_)
         alike.records_ = local
@@ -182,7 +158,7 @@ def test_lists_are_written_by_executors(session: Any, file: Path, tmp_path: Path
             found = pl.read_parquet(f"{written}/*.parquet").sort(order)
             expected = pl.read_parquet(getattr(alike, method)(tmp_path / f"{method}.parquet", n=5)).sort(order)
             assert found.equals(expected)
-        lists = session.read.parquet(str(tmp_path / "recommend_all"))
+        lists = spark.read.parquet(str(tmp_path / "recommend_all"))
         test = dc.Interactions(FILMS.to_frame(), items=FILMS.items.series, scale="1:5")
         scores = evaluate_ranking(lists, held_out=test, k=5)
         assert (
@@ -200,22 +176,22 @@ def test_lists_are_written_by_executors(session: Any, file: Path, tmp_path: Path
         assert (tmp_path / "thesis" / "chapter.txt").exists()
 
 
-def test_text_files_and_catalogs_of_the_cluster(session: Any, tmp_path: Path) -> None:
+def test_text_files_and_catalogs_of_the_cluster(spark: Any, tmp_path: Path) -> None:
     frame = FILMS.to_frame().select("user_id", "item_id", "rating")
     frame.head(700).write_csv(tmp_path / "1.csv")
     frame.tail(-700).write_csv(tmp_path / "2.csv")
-    items = session.createDataFrame([(one,) for one in FILMS.items.ids()], "item_id string")
+    items = spark.createDataFrame([(one,) for one in FILMS.items.ids()], "item_id string")
     options: dict[str, Any] = {"rating": "rating", "scale": "1:5", "folder": tmp_path}
     with (
-        dc.scan(f"{tmp_path}/*.csv", items=items, engine=session, **options) as cluster,
+        dc.scan(f"{tmp_path}/*.csv", items=items, engine=spark, **options) as cluster,
         dc.scan(f"{tmp_path}/*.csv", items=FILMS.items.series, parts=2, **options) as local,
     ):
         assert cluster.fingerprint == local.fingerprint
 
 
-def test_refusals_name_what_is_wrong(session: Any, tmp_path: Path) -> None:
-    rows = session.createDataFrame([("ann", "tea", 7.0), ("bob", "rum", 2.0)], "who string, what string, stars double")
-    options: dict[str, Any] = {"items": ["tea", "rum"], "engine": session, "folder": tmp_path}
+def test_refusals_name_what_is_wrong(spark: Any, tmp_path: Path) -> None:
+    rows = spark.createDataFrame([("ann", "tea", 7.0), ("bob", "rum", 2.0)], "who string, what string, stars double")
+    options: dict[str, Any] = {"items": ["tea", "rum"], "engine": spark, "folder": tmp_path}
     with pytest.raises(DataError, match="there is no column 'whom'") as raised:
         dc.scan(rows, user="whom", item="what", **options)
     assert "stars" in str(raised.value)
@@ -228,10 +204,10 @@ def test_refusals_name_what_is_wrong(session: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs the data in memory"):
         dc.neighbors.KNN().fit(data)
     with (
-        mock.patch.object(session.sparkContext, "master", "spark://host:7077"),
+        mock.patch.object(spark.sparkContext, "master", "spark://host:7077"),
         pytest.raises(UsageError, match="a folder that all of them reach"),
     ):
-        dc.scan(rows, user="who", item="what", items=["tea", "rum"], engine=session)
+        dc.scan(rows, user="who", item="what", items=["tea", "rum"], engine=spark)
 
 
 def test_groups_have_whole_people() -> None:

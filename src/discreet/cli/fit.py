@@ -13,7 +13,7 @@ import typer
 from discreet.cli.commands import Settings, model_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note, progressing, stopping, working
 from discreet.cli.count import AssumeOption, assumed_profile
-from discreet.cli.parts import DataFiles, PartsCatalogReading, PartsReading, found_files
+from discreet.cli.parts import DataFiles, PartsCatalogReading, PartsReading, found_files, located
 from discreet.cli.reading import json_file
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.sources import attached, source_writer
@@ -149,7 +149,8 @@ def recommend(
         data = attached(recommender, model, data, reading)
         named = None if users is None else _users(users, recommender)
         write = partial(recommender.recommend_all, n=n, users=named)
-        _export(write, out, sources=(model, *_sources(data), users), overwrite=overwrite, as_json=as_json)
+        sources = (model, *_sources(data), users)
+        _export(write, out, sources=sources, overwrite=overwrite, as_json=as_json, by_spark=reading.engine is not None)
         note("each row is for that person alone: keep the file as secret as the records")
         return
     _no_file(out)
@@ -196,11 +197,12 @@ def similar(
         raise UsageError("no item given.", remedy="Give an ITEM, or --all with --out FILE.")
     if everything:
         catalog = None
-        if feature:
+        if feature or reading.engine:
             data = attached(recommender, model, data, reading)
             catalog = _known(recommender)
         write = partial(recommender.similar_all, n=n, catalog=catalog, features=feature or ())
-        _export(write, out, sources=(model, *_sources(data)), overwrite=overwrite, as_json=as_json)
+        sources = (model, *_sources(data))
+        _export(write, out, sources=sources, overwrite=overwrite, as_json=as_json, by_spark=reading.engine is not None)
         return
     _no_file(out)
     best = recommender.similar_items([typed(item, recommender.items_.series)], n=n)
@@ -220,16 +222,26 @@ def _known(recommender: Recommender) -> Interactions:
 
 
 def _export(
-    write: Callable[..., Path], out: Path | None, *, sources: Iterable[Path | None], overwrite: bool, as_json: bool
+    write: Callable[..., Path],
+    out: Path | None,
+    *,
+    sources: Iterable[Path | None],
+    overwrite: bool,
+    as_json: bool,
+    by_spark: bool,
 ) -> None:
     """Write lists to a file, with a bar; what the command reads is never replaced."""
     from discreet.models.export import kind_of_lists
 
     if out is None:
         raise UsageError("no file for the lists was given.", remedy="Give --out FILE, such as lists.parquet.")
-    place_for(out, kind_of_lists(out), overwrite=overwrite, sources=sources, spends=False)
-    with progressing("making lists") as progress:
-        path = write(out, overwrite=overwrite, progress=stopping(progress))
+    if by_spark:
+        with working("making lists with Spark"):
+            path = located(write(located(out), overwrite=overwrite))
+    else:
+        place_for(out, kind_of_lists(out), overwrite=overwrite, sources=sources, spends=False)
+        with progressing("making lists") as progress:
+            path = write(out, overwrite=overwrite, progress=stopping(progress))
     answer_json({"lists": str(path)}) if as_json else answer_text(f"written to {path}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.data import Interactions
     from discreet.data.parted import Parted
 
-__all__ = ["DataFiles", "PartsCatalogReading", "PartsReading", "found_files"]
+__all__ = ["DataFiles", "PartsCatalogReading", "PartsReading", "found_files", "located"]
 
 DataFiles = Annotated[
     Path,
@@ -41,7 +42,7 @@ SCANNED = ("csv", "tsv", "text", "parquet", "arrow", "feather", "discreet")
 class PartsReading(RecordsReading):
     """How records are read that may be larger than memory."""
 
-    ELSEWHERE: ClassVar = ("parts", "temporary")
+    ELSEWHERE: ClassVar = ("parts", "temporary", "engine", "master", "conf")
 
     parts: Annotated[
         str,
@@ -57,6 +58,17 @@ class PartsReading(RecordsReading):
         typer.Option(
             "--temporary", metavar="FOLDER", help="Where the parts are kept for the time; $TMPDIR by default."
         ),
+    ] = None
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", metavar="spark", help="Let a cluster of Apache Spark compute the sums (extra spark)."),
+    ] = None
+    master: Annotated[
+        str, typer.Option("--master", metavar="URL", help="With --engine spark: local[2], spark://…, yarn, k8s://….")
+    ] = "local[*]"
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
     ] = None
 
     def records(
@@ -75,6 +87,8 @@ class PartsReading(RecordsReading):
         items
             The public items, where they are not given by an option.
         """
+        if self.engine is not None:
+            return self._on_cluster(path, method, contexts, public=public, items=items)
         parts = self._chosen(path, method)
         if parts is None:
             return self.interactions(path, contexts=contexts)
@@ -92,7 +106,7 @@ class PartsReading(RecordsReading):
     def any_data(self, path: Path) -> Any:
         """Data of any kind, of which a ledger is to know the fingerprint: interactions may come in parts."""
         files = found_files(path)
-        if len(files) > 1 or self._chosen(path, None) is not None:
+        if self.engine is not None or len(files) > 1 or self._chosen(path, None) is not None:
             return self.records(path, None, items="observed")
         return self.read(files[0])
 
@@ -140,6 +154,34 @@ class PartsReading(RecordsReading):
         note(f"{large} that is available: it is read in parts (--parts memory reads all of it).")
         return "auto"
 
+    def _on_cluster(
+        self, path: Path, method: Any, contexts: Sequence[str], *, public: bool, items: str | None
+    ) -> Interactions | Parted:
+        """Records that executors read."""
+        if self.engine != "spark":
+            raise UsageError(f"--engine {self.engine} is not known.", remedy="Give --engine spark, or leave it out.")
+        parts = _parts(self.parts)
+        if parts == "memory" or not (method is None or getattr(method, "reads", "") == "sums"):
+            raise UsageError("what needs the data in memory does not run on Spark.", remedy="Leave --engine out.")
+        if self.encoding is not None:
+            raise UsageError("Spark reads text in UTF-8.", remedy="Leave --encoding out, or write the data as Parquet.")
+        from discreet.counting.contexts import columns_named
+        from discreet.engines.scanning import public_side, scan
+        from discreet.engines.spark.session import open_session
+
+        settings = dict(_setting(text) for text in self.conf or ())
+        options = self._options(path, (), items)
+        if contexts:
+            options["context"] = list(dict.fromkeys([*options.get("context", ()), *columns_named(contexts)]))
+        with working(f"reading {path} with Spark"):
+            session = open_session(self.master, settings)
+            if public:
+                return public_side(located(path), engine=session, **options)
+            temporary = None if self.temporary is None else located(self.temporary)
+            data = scan(located(path), engine=session, parts=parts, folder=temporary, **options)
+        note(f"{located(path)}: {counted(data.n_parts, 'partition')} on {self.master}")
+        return data
+
     def _options(self, file: Path, contexts: Sequence[str], items: str | None) -> dict[str, Any]:
         """The options of ``scan``."""
         columns = columns_of(self.column or [])
@@ -161,6 +203,19 @@ class PartsCatalogReading(PartsReading, CatalogReading):
         if self.catalog is not None and self.items_public:
             raise UsageError("with several files or in parts, give one of --catalog and --items-public.")
         return "observed" if self.items_public else self.catalog
+
+
+def located(path: Path) -> str:
+    """An absolute path as text; a URL, which a ``Path`` shortens, as it was given."""
+    url = re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", str(path))
+    return url if "://" in url else str(path.absolute())
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise UsageError(f"--conf {text!r} is not understood.", remedy="Write NAME=VALUE.")
+    return name, value
 
 
 def found_files(path: Path) -> list[Path]:

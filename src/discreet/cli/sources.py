@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.cli.parts import PartsReading, found_files
+from discreet.cli.parts import PartsReading, found_files, located
 from discreet.cli.reading import CatalogReading, RecordsReading
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
@@ -27,7 +27,7 @@ def source_writer(data: Path, reading: CatalogReading) -> Callable[[Path], objec
     left_out = ("items_public", *reading.ELSEWHERE)
     how = {name: value for name, value in asdict(reading).items() if name not in left_out}
     how["catalog"] = None if reading.catalog is None else str(reading.catalog.absolute())
-    text = json.dumps({"data": str(data.absolute()), **how})
+    text = json.dumps({"data": located(data), **how})
     return lambda made: (made / SOURCE).write_text(text, encoding="utf-8")
 
 
@@ -50,10 +50,15 @@ def attached(recommender: Recommender, model: Path, data: Path | None, typed: Pa
                 "the model does not say where its records are.", remedy="Give --data FILE, or --history FILE."
             )
         data = Path(known["data"])
-    if not any(path.exists() for path in found_files(data)):
+    if typed.engine is None and not any(path.exists() for path in found_files(data)):
         raise DataError("the records are no longer here.", file=data, remedy="Give --data FILE.")
     reading = _as_before(typed, known)
-    if reading.ids is None and recommender.items_.series.dtype.is_integer() and _has_text_ids(data, reading):
+    if (
+        typed.engine is None
+        and reading.ids is None
+        and recommender.items_.series.dtype.is_integer()
+        and _has_text_ids(data, reading)
+    ):
         # A model of version 0.1 has the type that was inferred then.
         reading = replace(reading, ids="item=number")
     recommender.attach(reading.records(data, recommender, items="observed"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add, attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -120,7 +120,8 @@ class WithCatalog(Parted):
     """
 
     def __init__(self, data: Parted, items: Any) -> None:
-        self._data, self._items = data, items
+        self._data = data
+        self._recoded = partial(_with_items, items)
         super().__init__(self._recoded(data.public))
 
     @property
@@ -128,7 +129,12 @@ class WithCatalog(Parted):
         return self._data.n_parts
 
     def each(self, function: Callable[[Any], T]) -> Iterator[T]:
-        return self._data.each(lambda part: function(self._recoded(part)))
+        return self._data.each(_after(self._recoded, function))
+
+    def export(self, function: Callable[[Any], Iterator[pl.DataFrame]], *given: Any, **options: Any) -> Path | None:
+        return self._data.export(
+            function if options.get("numbers") else _after(self._recoded, function), *given, **options
+        )
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
         return self._recoded(self._data.of_users(users))
@@ -136,8 +142,14 @@ class WithCatalog(Parted):
     def require_open(self) -> None:
         self._data.require_open()
 
-    def _recoded(self, part: Interactions) -> Interactions:
-        return part.with_catalog(self._items, unknown="drop")
+
+def _with_items(items: Any, part: Interactions) -> Interactions:
+    return part.with_catalog(items, unknown="drop")
+
+
+def _after(first: Callable[[Any], Any], function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """One function after the other; it holds nothing else, because other processes may be sent it."""
+    return lambda part: function(first(part))
 
 
 def fingerprint_of_people(people: int, total: int) -> str:

@@ -261,7 +261,7 @@ def scan(
         return scan_on_cluster(
             engine,
             source,
-            roles,
+            roles=roles,
             items=items,
             declared=declared,
             missing=missing,
@@ -285,11 +285,20 @@ def scan(
         raise
 
 
-def public_side(source: Files, *, items: Any = None, item: str | None = None, **options: Any) -> Interactions:
+def public_side(
+    source: Files, *, items: Any = None, item: str | None = None, engine: SparkSession | None = None, **options: Any
+) -> Interactions:
     """What is public about the records of files, and none of them: what an estimate may look at.
 
     Records are read only where the items that occur are public.
     """
+    if engine is not None:
+        from discreet.engines.spark.scanning import public_on_cluster
+
+        names = ("user", "rating", "timestamp", "context")
+        roles = {name: options.pop(name) for name in names if name in options} | {"item": item}
+        read = {name: options.pop(name) for name in ("missing", "ids", "name") if name in options}
+        return public_on_cluster(engine, source, roles=roles, items=items, declared=options, **read)
     how = _how(source, items, item, options)
     with foreign_errors(lambda words: DataError(f"this cannot be read: {words}.")):
         batches = how.batches()

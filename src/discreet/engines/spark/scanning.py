@@ -23,59 +23,71 @@ from discreet.engines.spark.records import PERSON, SparkRecords, as_polars
 from discreet.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["scan_on_cluster"]
+__all__ = ["public_on_cluster", "scan_on_cluster"]
 
 PARTS_FOR_EACH_CORE = 2
 
 
 def scan_on_cluster(
+    session: SparkSession, source: Any, *, parts: int | None = None, folder: str | None = None, **options: Any
+) -> SparkRecords:
+    """Records of a ``DataFrame``, or of paths that Spark reads; arguments as in ``discreet.scan``."""
+    require_executors(session)
+    chosen, rows = _described(session, source, **options)
+    many = parts or PARTS_FOR_EACH_CORE * session.sparkContext.defaultParallelism
+    checkpoint = Checkpoint.made(session, folder)
+    try:
+        with spark_errors():
+            written = checkpoint.written(chosen.repartition(many, PERSON).sortWithinPartitions(PERSON))
+            rows.settle(written)
+            return SparkRecords(written, rows, checkpoint)
+    except BaseException:
+        checkpoint.close()
+        raise
+
+
+def public_on_cluster(session: SparkSession, source: Any, **options: Any) -> Interactions:
+    """What is public about records: an estimate needs no more. Records are read only for items that are public."""
+    chosen, rows = _described(session, source, **options)
+    with spark_errors():
+        rows.settle(chosen)
+        return rows(as_polars(chosen.limit(0).toArrow())).emptied()
+
+
+def _described(
     session: SparkSession,
     source: Any,
-    roles: Mapping[str, Any],
     *,
+    roles: Mapping[str, Any],
     items: Any,
     declared: Mapping[str, Any],
     missing: Missing = "error",
     ids: IdKinds = None,
     name: str | None = None,
-    parts: int | None = None,
-    folder: str | None = None,
-) -> SparkRecords:
-    """Records of a ``DataFrame``, or of paths that Spark reads; arguments as in ``discreet.scan``."""
+) -> tuple[DataFrame, _Rows]:
+    """The columns that are read, under the names of this package, and how their rows become records."""
     from pyspark.sql.functions import col
 
-    require_executors(session)
     is_frame = hasattr(source, "repartition")
-    rows, first, text = (source, "", False) if is_frame else read_paths(session, source)
-    _, matched = Roles(**roles, what="interactions").matched(rows.columns, None)
+    given, first, text = (source, "", False) if is_frame else read_paths(session, source)
+    _, matched = Roles(**roles, what="interactions").matched(given.columns, None)
     found = Source(
         files=(Path(first),) if text else (),
         columns=tuple(matched.values()),
         readers=[],
         problems=Problems(missing),
-        ids=id_kinds(ids or "text", ("user", "item")) if text else id_kinds(ids, ("user", "item")),
+        ids=id_kinds(ids or ("text" if text else None), ("user", "item")),
         typed=not text,
         blanks=not text,
         name=first if name is None else name,
     )
     require_items(items, found)
     items = as_polars(items.toArrow()) if hasattr(items, "toArrow") else items
-    how = Making(found, items, roles["item"], **declared)
-    many = parts or PARTS_FOR_EACH_CORE * session.sparkContext.defaultParallelism
-    chosen = rows.select(*(col(f"`{column}`").alias(role) for column, role in matched.items()))
-    checkpoint = Checkpoint.made(session, folder)
-    try:
-        with spark_errors():
-            shuffled = chosen.repartition(many, PERSON).sortWithinPartitions(PERSON)
-            written = checkpoint.written(shuffled)
-            if how.observed:
-                how.seen = [as_polars(written.select("item_id").distinct().toArrow())["item_id"]]
-            return SparkRecords(written, _Rows(how, {role: column for column, role in matched.items()}), checkpoint)
-    except BaseException:
-        checkpoint.close()
-        raise
+    how = Making(found, items, roles.get("item"), **declared)
+    chosen = given.select(*(col(f"`{column}`").alias(role) for column, role in matched.items()))
+    return chosen, _Rows(how, {role: column for column, role in matched.items()})
 
 
 class _Rows:
@@ -83,6 +95,11 @@ class _Rows:
 
     def __init__(self, how: Making, names: Mapping[str, str]) -> None:
         self._how, self._names = how, dict(names)
+
+    def settle(self, rows: DataFrame) -> None:
+        """Look for the items that occur, where it was declared that they are public."""
+        if self._how.observed:
+            self._how.seen = [as_polars(rows.select("item_id").distinct().toArrow())["item_id"]]
 
     def __call__(self, rows: pl.DataFrame) -> Interactions:
         source = self._how.source

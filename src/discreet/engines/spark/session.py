@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["open_session"]
 
-QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+QUIET = {"spark.ui.showConsoleProgress": "false"}
+LOGGING = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 
 
 def open_session(master: str, conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -32,6 +33,8 @@ def open_session(master: str, conf: Mapping[str, str] | None = None) -> SparkSes
         raise UsageError("Apache Spark is not installed.", remedy="pip install 'discreet[spark]'.") from None
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "SPARK_CONF_DIR" not in os.environ:
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", LOGGING)  # of the driver; a configured Spark logs as it was told
     _require_java()
     builder = SparkSession.builder.master(master).appName("discreet")
     for name, value in {**QUIET, **(conf or {})}.items():
