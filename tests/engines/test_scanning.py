@@ -54,6 +54,7 @@ def drawn(made: Any, data: Any) -> Release:
     """What a method releases with fixed randomness."""
     with (
         mock.patch.object(entropy, "random_bytes", Replayed()),
+        mock.patch.object(entropy, "public_bytes", Replayed()),
         mock.patch.object(entropy, "bounding_key", return_value=(1, 2)),
         mock.patch.object(entropy, "public_bytes", Replayed()),  # of people who are drawn from the release
     ):

@@ -51,6 +51,7 @@ def drawn(made: Any, data: Any, **options: Any) -> Release:
     """What a method releases with fixed noise, and with a fixed choice of records, which executors are sent."""
     with (
         mock.patch.object(entropy, "random_bytes", Replayed()),
+        mock.patch.object(entropy, "public_bytes", Replayed()),
         mock.patch.object(entropy.Keys, "__init__", same_secret),
     ):
         return made.release(data, **options)

@@ -163,7 +163,7 @@ class QueryMethod(Method):
         coupling
             Which rows depend on each other; None protects single rows.
         """
-        return self._plan(QuerySetting.of(table, workload, coupling))
+        return self._plan(QuerySetting.of(self._whole(table), workload, coupling))
 
     def draws_rows(self, plan: Plan) -> bool:
         """Whether rows can be drawn from a release by this plan (public): counts of all cells, none negative."""

@@ -180,6 +180,17 @@ class HashedColumns:
             begin = end
         return seen, total % 2**256
 
+    def by_row(self) -> tuple[int, int]:
+        """How many rows there are, and the sum of a SHA-256 of each of them, modulo 2^256: as ``by_person``."""
+        named = {name: _stable_words(map_.series)[codes] for name, (map_, codes) in self.ids.items()}
+        named |= {name: _value_words(column) for name, column in self.values.items() if column is not None}
+        columns = [words for name in sorted(named) for words in (np.full_like(named[name], _word(name)), named[name])]
+        rows, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+        kind = f"{self.kind}/row/".encode()
+        hashes = (int.from_bytes(hashlib.sha256(kind + row.tobytes()).digest(), "big") for row in rows)
+        total = sum(int(many) * one for many, one in zip(counts, hashes, strict=True))
+        return int(counts.sum()), total % 2**256
+
     def without(self, names: Collection[str]) -> HashedColumns:
         """The same records without some of the values beside their ids."""
         return replace(self, values={name: values for name, values in self.values.items() if name not in names})

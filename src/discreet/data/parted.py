@@ -78,7 +78,8 @@ class Parted(ABC):
 
     def require_sums(self, method: Any) -> None:
         """Refuse a method that looks at everybody at once; called before anything is charged."""
-        if getattr(method, "reads", "") != "sums":
+        # Where posts are public, the plan is made from all of them.
+        if getattr(method, "reads", "") != "sums" or getattr(method, "posts_are_public", False):
             raise UsageError(
                 f"{method.name} looks at everybody at once and needs the data in memory.",
                 remedy=Remedy("Read the data with read() instead of scan().", cli="Give --parts memory."),

@@ -159,6 +159,11 @@ class Table(Dataset):
         values = {attribute: self._frame[attribute] for attribute in self.attributes}
         return HashedColumns("table", ids, values, repeats=True)
 
+    @property
+    def hash_by_person(self) -> tuple[int, int]:
+        """The number of rows, and the sum of a hash of each: of disjoint groups of rows they add up."""
+        return self._hashed().by_row()
+
     def describe(self) -> dict[str, Any]:
         """Facts about these rows, for their owner: they are **not** private and not for publication."""
         sizes = np.bincount(self.group, minlength=1) if self.group is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,6 +18,7 @@ from discreet.data.parted import Parted
 from discreet.data.problems import Missing
 from discreet.data.readers.drafts import only_ids
 from discreet.data.repeats import POLICIES, Duplicates
+from discreet.engines.kinds import ScannedRecords, TableRows, TagRows, scan_rows
 from discreet.engines.sources import Source, catalog_of, opened, require_items
 from discreet.engines.spilling import Spill
 from discreet.errors import DataError, DuplicatesWarning, UsageError
@@ -175,6 +176,7 @@ class Making:
 def scan(
     source: Files | DataFrame,
     *,
+    what: Literal["interactions", "tags", "table"] = "interactions",
     items: Any = None,
     user: str | None = None,
     item: str | None = None,
@@ -192,7 +194,13 @@ def scan(
     parts: int | Literal["auto"] = "auto",
     folder: str | Path | None = None,
     engine: SparkSession | None = None,
-) -> ScannedInteractions | SparkRecords:
+    resource: str = "resource_id",
+    tag: str = "tag",
+    tags: Any = None,
+    resources: Any = None,
+    domains: Mapping[str, Any] | None = None,
+    group: str | None = None,
+) -> ScannedInteractions | ScannedRecords | SparkRecords:
     """Records that are never all in memory: read once, cut into parts by person, kept in temporary files.
 
     Proved methods whose statistics are sums over people take them as they take ``Interactions``, and release the same.
@@ -202,6 +210,8 @@ def scan(
     source
         Parquet, Arrow, CSV or TSV files: a path, a folder, a pattern such as "purchases/*.parquet" or several of them;
         or a polars ``LazyFrame``. Every record is read as ``read`` reads it.
+    what
+        What the rows are: interactions, tags (a user gave a resource a tag) or a table of attributes.
     items
         The public catalog: a file, a table, the ids, or "observed", which declares that it is public knowledge which
         items occur. Files that discreet wrote have one.
@@ -223,6 +233,10 @@ def scan(
     engine
         A ``SparkSession``: its executors compute the sums (``docs/spark.md``). The source is then a ``DataFrame`` of
         it, which says so by itself, or paths that it reads (Parquet, ORC, CSV, TSV). Without it this machine does.
+    resource, tag, tags, resources
+        Of tags: names of columns, and the public lists of tags and resources.
+    domains, group
+        Of a table, as in ``Table``.
 
     Warns
     -----
@@ -250,11 +264,20 @@ def scan(
     """
     if parts != "auto":
         require_whole(parts, "parts")
+    engine = getattr(source, "sparkSession", engine)
+    if what != "interactions":
+        require_choice(what, "what", ("interactions", "tags", "table"))
+        how = (
+            TagRows(user or "user_id", resource, tag, tags, resources, missing, name or "")
+            if what == "tags"
+            else TableRows(domains or {}, group, name or "")
+        )
+        many = None if parts == "auto" else parts
+        return scan_rows(source, how, parts=many, folder=folder, engine=engine, at_once=RECORDS_AT_ONCE)
     roles = {"user": user, "item": item, "rating": rating, "timestamp": timestamp, "context": tuple(context)}
     if duplicates is not None:
         require_choice(duplicates, "duplicates", POLICIES)
     declared = {"scale": scale, "duplicates": duplicates, "window": window, "time_zone": time_zone}
-    engine = getattr(source, "sparkSession", engine)
     if engine is not None:
         from discreet.engines.spark.scanning import scan_on_cluster
 

@@ -47,7 +47,7 @@ class Spill:
         cls,
         batches: Iterable[pl.DataFrame],
         *,
-        key: str,
+        key: str | None,
         parts: int,
         folder: str | Path | None = None,
         needed: int = 0,
@@ -57,7 +57,7 @@ class Spill:
         Parameters
         ----------
         key
-            The column of the person.
+            The column of the person; None where every row is one.
         folder
             Where the folder is made; by default among the temporary files of the system.
         needed
@@ -146,7 +146,7 @@ def _gigabytes(size: int) -> str:
 
 
 def _written(
-    batches: Iterable[pl.DataFrame], folder: Path, key: str, parts: int
+    batches: Iterable[pl.DataFrame], folder: Path, key: str | None, parts: int
 ) -> tuple[pl.DataFrame, frozenset[int]]:
     """Write every record into the file of its part; the columns without records, and which parts have any."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
@@ -167,10 +167,12 @@ def _written(
     return empty, frozenset(writers)
 
 
-def _split(rows: pl.DataFrame, key: str, parts: int) -> list[tuple[int, pl.DataFrame]]:
+def _split(rows: pl.DataFrame, key: str | None, parts: int) -> list[tuple[int, pl.DataFrame]]:
     """The rows of each part that has any, in their order."""
     if parts == 1:
         return [(0, rows)] if rows.height else []
+    if key is None:
+        return [(number, rows.gather_every(parts, number)) for number in range(min(parts, rows.height))]
     numbered = rows.with_columns(_numbers(rows[key], parts).alias(NUMBER))
     split = numbered.partition_by(NUMBER, maintain_order=True, include_key=False, as_dict=True)
     return [(int(number), part) for (number,), part in split.items()]

@@ -52,10 +52,17 @@ class SparkRecords(Parted):
     They are what the source held when they were scanned. Executors need discreet in the driver's version.
     """
 
-    def __init__(self, frame: DataFrame, made: Callable[[pl.DataFrame], Interactions], checkpoint: Checkpoint) -> None:
-        self._frame, self._made, self._checkpoint = frame, made, checkpoint
+    def __init__(
+        self,
+        frame: DataFrame,
+        made: Callable[[pl.DataFrame], Any],
+        checkpoint: Checkpoint,
+        person: str | None = PERSON,
+        public: Any = None,
+    ) -> None:
+        self._frame, self._made, self._checkpoint, self._person = frame, made, checkpoint, person
         self._nobody = made(as_polars(frame.limit(0).toArrow()))
-        super().__init__(self._nobody.emptied())
+        super().__init__(self._nobody.emptied() if public is None else public)
 
     @cached_property
     def n_parts(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -65,10 +72,10 @@ class SparkRecords(Parted):
         if self._checkpoint.closed:
             raise DataError("this scan was closed, and its checkpoint is gone.", remedy="Scan the data again.")
 
-    def each(self, function: Callable[[Interactions], T]) -> Iterator[T]:
+    def each(self, function: Callable[[Any], T]) -> Iterator[T]:
         self.require_open()
         with spark_errors():
-            rows = self._frame.mapInArrow(_Each(self._made, function), ROWS).collect()
+            rows = self._frame.mapInArrow(_Each(self._made, self._person, function), ROWS).collect()
         # Of nobody, too: there may be no partition with records.
         yield function(self._nobody)
         for row in rows:
@@ -76,13 +83,13 @@ class SparkRecords(Parted):
                 raise pickle.loads(row.packed)
             yield pickle.loads(row.packed)
 
-    def added(self, function: Callable[[Interactions], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def added(self, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
         self.require_open()
         nobody = function(self._nobody)
         totals = [[np.zeros_like(array) for array in one.arrays] for one in nobody]
         many = min(sum(-(-array.size // BLOCK) for arrays in totals for array in arrays) + 1, self.n_parts)
         with spark_errors():
-            mapped = self._frame.mapInArrow(_Sums(self._made, function), ROWS)
+            mapped = self._frame.mapInArrow(_Sums(self._made, self._person, function), ROWS)
             keyed = mapped.rdd.map(lambda row: ((row.place, row.array, row.block), bytes(row.packed)))
             for (place, array, block), packed in keyed.reduceByKey(_together, many).toLocalIterator():
                 if place == ERROR:
@@ -116,7 +123,7 @@ class SparkRecords(Parted):
                 source = self._frame.sparkSession.range(0, numbers, 1, self.n_parts)
                 mapped = source.mapInArrow(_ListsOfNumbers(function), schema)
             else:
-                mapped = self._frame.mapInArrow(_Lists(self._made, function), schema)
+                mapped = self._frame.mapInArrow(_Lists(self._made, self._person, function), schema)
         write_folder(mapped, path, overwrite=overwrite)
         return Path(path)
 
@@ -135,12 +142,13 @@ class SparkRecords(Parted):
 class _OnExecutor:
     """What an executor does with a partition; a refusal travels to the driver as a row instead of a stack trace."""
 
-    made: Callable[[pl.DataFrame], Interactions]
-    function: Callable[[Interactions], Any]
+    made: Callable[[pl.DataFrame], Any]
+    person: str | None
+    function: Callable[[Any], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
-            groups = whole_people(batches, PERSON, RECORDS_AT_ONCE)
+            groups = whole_people(batches, self.person, RECORDS_AT_ONCE)
             yield from self.rows(self.function(self.made(group)) for group in groups)
         except DiscreetError as error:
             yield _row(ERROR, 0, _partition(), pickle.dumps(error))
@@ -175,11 +183,12 @@ class _Sums(_OnExecutor):
 class _Lists:
     """Tables that are made of the people of a partition."""
 
-    made: Callable[[pl.DataFrame], Interactions]
+    made: Callable[[pl.DataFrame], Any]
+    person: str | None
     function: Callable[[Interactions], Iterator[pl.DataFrame]]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for group in whole_people(batches, PERSON, RECORDS_AT_ONCE):
+        for group in whole_people(batches, self.person, RECORDS_AT_ONCE):
             for table in self.function(self.made(group)):
                 yield from _as_arrow(table)
 
@@ -224,8 +233,11 @@ def _without_values(sums: Any) -> Any:
     return sums.with_arrays(tuple(array[(slice(0, 0),) * array.ndim] for array in sums.arrays))
 
 
-def whole_people(batches: Iterator[pa.RecordBatch], user: str, at_once: int) -> Iterator[pl.DataFrame]:
-    """Rows that are sorted by person, in groups of about ``at_once`` rows, each with all rows of its people."""
+def whole_people(batches: Iterator[pa.RecordBatch], user: str | None, at_once: int) -> Iterator[pl.DataFrame]:
+    """Rows that are sorted by person, in groups of about ``at_once`` rows, each with all rows of its people.
+
+    Without a column of the person every row is one.
+    """
     waiting: list[pl.DataFrame] = []
     for batch in batches:
         if not batch.num_rows:
@@ -234,6 +246,10 @@ def whole_people(batches: Iterator[pa.RecordBatch], user: str, at_once: int) -> 
         if sum(rows.height for rows in waiting) < at_once:
             continue
         rows = pl.concat(waiting)
+        if user is None:
+            waiting = []
+            yield rows
+            continue
         last = rows[user].eq_missing(rows[user].tail(1))
         waiting = [rows.filter(last)]
         if not last.all():

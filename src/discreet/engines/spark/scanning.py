@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from discreet.data.interactions import Interactions
 from discreet.data.problems import Missing, Problems
 from discreet.data.readers.generic import Roles
 from discreet.data.readers.records import Origins, Records
+from discreet.engines.kinds import TableRows, TagRows
 from discreet.engines.scanning import Making
 from discreet.engines.sources import Source, require_items
 from discreet.engines.spark.checkpoints import Checkpoint
@@ -46,6 +48,36 @@ def scan_on_cluster(
     except BaseException:
         checkpoint.close()
         raise
+
+
+def rows_on_cluster(
+    session: SparkSession, source: Any, how: TagRows | TableRows, *, parts: int | None, folder: str | None
+) -> SparkRecords:
+    """Tags or rows of a table. Without a group every row is a person: rows stay in the partitions that they are in."""
+    require_executors(session)
+    rows = source if hasattr(source, "repartition") else read_paths(session, source)[0]
+    if missing := [name for name in how.columns if name not in rows.columns]:
+        raise DataError("there is no such column.", column=missing[0], remedy=f"There are {', '.join(rows.columns)}.")
+    if isinstance(how, TagRows):
+        how = replace(how, tags=_listed(how.tags), resources=_listed(how.resources))
+    many = parts or PARTS_FOR_EACH_CORE * session.sparkContext.defaultParallelism
+    checkpoint = Checkpoint.made(session, folder)
+    try:
+        with spark_errors():
+            chosen = rows.select(*(f"`{name}`" for name in how.columns))
+            if how.person is not None:
+                chosen = chosen.repartition(many, f"`{how.person}`").sortWithinPartitions(f"`{how.person}`")
+            written = checkpoint.written(chosen)
+            empty = as_polars(written.limit(0).toArrow())
+            return SparkRecords(written, how.made, checkpoint, how.person, how.public(empty, written.count()))
+    except BaseException:
+        checkpoint.close()
+        raise
+
+
+def _listed(given: Any) -> Any:
+    """A public list, in memory."""
+    return as_polars(given.toArrow()).to_series() if hasattr(given, "toArrow") else given
 
 
 def public_on_cluster(session: SparkSession, source: Any, **options: Any) -> Interactions:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from sqlalchemy.engine import Connection
 
+from discreet.data.dataset import Dataset as Records
 from discreet.data.fingerprints import left_whole, origin_of
-from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted, fingerprint_of_people
 from discreet.errors import BudgetError, DiscreetWarning, LedgerError, PrivacyError, Remedy, UsageError
 from discreet.privacy import entropy
@@ -80,7 +80,7 @@ def family_of(data: Dataset | str) -> tuple[str, ...]:
 
 def by_person(data: Dataset | str) -> tuple[str, ...]:
     """The fingerprints that the same records have where they are read in parts, with their contexts and without."""
-    if not isinstance(data, Interactions):
+    if not isinstance(data, Records):
         return ()
     hashes = dict.fromkeys((data.hash_by_person, data.hash_by_person_without_context))
     return tuple(fingerprint_of_people(*one) for one in hashes)
@@ -91,7 +91,7 @@ BY_PERSON, IN_MEMORY, IN_PARTS, OTHER_KIND = "by-person:", "in-memory:", "in-par
 
 ``by-person:F``: the data with the fingerprint F of memory are known by person, too. ``in-memory:P``: those with the
 fingerprint P by person are known as in memory, too. ``in-parts:P``: P was given by data in parts. ``other-kind:F``: F
-is of tags or of a table. What has no mark comes from an earlier version, or is what a part was cut from.
+is of data that have no parts. What has no mark comes from an earlier version, or is what a part was cut from.
 """
 
 
@@ -141,7 +141,7 @@ def _in_parts_alone(account: Account) -> bool:
 
 def is_known_by_scan(data: Dataset | str, account: Account) -> bool:
     """Whether whole data in memory are known to their account by a scan alone."""
-    if not isinstance(data, Interactions) or any(map(origin_of, data.lineage)):
+    if not isinstance(data, Records) or any(map(origin_of, data.lineage)):
         return False  # a part would become data of its own
     return data.fingerprint not in account.fingerprints and bool({*by_person(data)} & {*account.fingerprints})
 
