@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import prod
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -159,7 +160,7 @@ class Table(Dataset):
         values = {attribute: self._frame[attribute] for attribute in self.attributes}
         return HashedColumns("table", ids, values, repeats=True)
 
-    @property
+    @cached_property
     def hash_by_person(self) -> tuple[int, int]:
         """The number of rows, and the sum of a hash of each: of disjoint groups of rows they add up."""
         return self._hashed().by_row()

@@ -220,7 +220,6 @@ class Method(ABC):
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
         require_working_polars()  # in a forked process polars would hang
-        data = self._whole(data)
         if self.listed:
             require_catalog(data, self.listed)
         return data.emptied()
@@ -240,7 +239,7 @@ class Method(ABC):
 
     def plan(self, data: Any) -> Plan:
         """What a release will be and guarantee. Reads no record, spends nothing."""
-        return self._plan(self._public(data))
+        return self._plan(self._public(self._whole(data)))
 
     def estimate(self, data: Any) -> dict[str, Any]:
         """What to expect of a release. Reads no record, spends nothing."""

@@ -126,7 +126,6 @@ class TagMethod(Method):
         return ("tags", "resources")
 
     def _public(self, data: TagAssignments) -> Any:
-        data = self._whole(data)
         require_assignments(data, self.name)
         if self.posts_are_public:
             _require_complete(data, self.name)
