@@ -165,7 +165,7 @@ class PartsReading(RecordsReading):
             raise UsageError("what needs the data in memory does not run on Spark.", remedy="Leave --engine out.")
         if self.encoding is not None:
             raise UsageError("Spark reads text in UTF-8.", remedy="Leave --encoding out, or write the data as Parquet.")
-        from discreet.counting.contexts import columns_named
+        from discreet.data.contexts import columns_named
         from discreet.engines.scanning import public_side, scan
         from discreet.engines.spark.session import open_session
 

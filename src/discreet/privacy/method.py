@@ -220,6 +220,7 @@ class Method(ABC):
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
         require_working_polars()  # in a forked process polars would hang
+        data = self._whole(data)
         if self.listed:
             require_catalog(data, self.listed)
         return data.emptied()
