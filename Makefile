@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs pictures check-wheel bench data clean setup serve
+.PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs pictures notebooks check-wheel bench data clean setup serve
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make docs    build the documentation into site/"
 	@echo "make pictures  draw the charts and drawings of the documentation anew (minutes)"
 	@echo "make check-wheel  build the wheel, install it into an empty environment, and run the lines of README there"
+	@echo "make notebooks  run examples/notebooks and keep their outputs"
 	@echo "make bench   run the benchmarks (minutes; prints ratios against peers)"
 	@echo "make serve   the service on invented data, at http://127.0.0.1:8000"
 	@echo "make data    fetch the public datasets into $(CACHE)"
@@ -125,6 +126,10 @@ pictures: $(VENV)/.docs
 
 check-wheel: $(VENV)/.run
 	nice $(BIN)/python -m publishing.wheel
+
+# Outputs are kept in the notebooks; the tests run them again.
+notebooks: $(VENV)/.test
+	$(BIN)/python examples/notebooks/run.py
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

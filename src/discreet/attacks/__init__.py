@@ -8,7 +8,13 @@ from discreet.attacks.engine.bounds import (
     one_run_lower_bound,
     rho_lower_bound,
 )
-from discreet.attacks.engine.foreign.libraries import ImplicitModel, LensKitModel, ScoreModel, SurpriseModel
+from discreet.attacks.engine.foreign.libraries import (
+    ImplicitModel,
+    LensKitModel,
+    RecToolsModel,
+    ScoreModel,
+    SurpriseModel,
+)
 from discreet.attacks.engine.queries import Asked
 from discreet.attacks.engine.report import AuditReport
 from discreet.attacks.games.game import Game, NeighboringData
@@ -37,6 +43,7 @@ __all__ = [
     "NeighboringData",
     "PurchaseAdversary",
     "RatingAdversary",
+    "RecToolsModel",
     "RiskReport",
     "ScoreModel",
     "SurpriseModel",

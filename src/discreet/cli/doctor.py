@@ -24,6 +24,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "lenskit": (("lenskit",), "attacks and audits of LensKit models"),
     "implicit": (("implicit",), "attacks and audits of implicit models"),
     "surprise": (("surprise",), "attacks and audits of Surprise models"),
+    "rectools": (("rectools",), "attacks and audits of RecTools models; ours with its interface"),
     "oracle": (("opendp",), "a second opinion on noise and maps"),
 }
 """What each extra gives, and the modules that show that it is there."""

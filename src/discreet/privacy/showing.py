@@ -6,7 +6,7 @@ The one file of this package that imports ``reports``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,12 @@ SHOWN_ITEMS = 20
 MOST_STEPS = 40
 """Moments at which a statement is added up for its chart."""
 
-NOISE = {"noise_sd": "standard deviation of the noise", "noise_95": "95 % of the noise is below"}
+NOISE = {
+    "noise_sd": "standard deviation of the noise",
+    "noise_95": "95 % of the noise is below",
+    "edge_noise_sd": "the same by context: standard deviation",
+    "edge_noise_95": "and 95 % of it is below",
+}
 
 USUAL_DELTA = Fraction(1, 10**6)
 
@@ -136,18 +141,19 @@ def _labels(table: pl.DataFrame, value: str) -> list[str]:
     return [" · ".join(words(row[name]) for name in named) or str(place) for place, row in enumerate(table.to_dicts())]
 
 
-def release_chart(release: Release) -> Any:
+def release_chart(release: Release, part: str | None = None) -> Any:
     """The largest numbers of a release with what the noise may have changed; of arrays, how they are distributed."""
     import altair as alt
 
-    tables = [(n, p) for n, p in release.parts.items() if isinstance(p, pl.DataFrame) and _value_column(p) is not None]
+    parts = release.parts if part is None else {part: release._part(part)}
+    tables = [(n, p) for n, p in parts.items() if isinstance(p, pl.DataFrame) and _value_column(p) is not None]
     if not tables:
-        return _array_chart(release)
-    _, table = tables[0]
+        return _array_chart(release, parts)
+    name, table = tables[0]
     value = _value_column(table)
     assert value is not None
     top = _ordered(table).head(SHOWN_ITEMS)
-    half = _half_width(release)
+    half = _half_width(release, name)
     rows = [
         {"label": label, "value": number, "low": number - half, "high": number + half}
         for label, number in zip(_labels(top, value), top[value].to_list(), strict=True)
@@ -162,19 +168,20 @@ def release_chart(release: Release) -> Any:
     return styled(alt.layer(*layers).properties(width=WIDTH, height=max(80, 20 * len(rows)), title=title))
 
 
-def _half_width(release: Release) -> float:
+def _half_width(release: Release, part: str) -> float:
     """What the noise on one number stays within in 95 of 100 cases; 0 where a release does not say."""
-    told = release.parameters.get("noise_95")
+    start = "edge_" if part == "edges" else ""
+    told = release.parameters.get(f"{start}noise_95")
     if isinstance(told, int | float):
         return float(told)
-    deviation = release.parameters.get("noise_sd")
+    deviation = release.parameters.get(f"{start}noise_sd")
     return 1.96 * float(deviation) if isinstance(deviation, int | float) else 0.0
 
 
-def _array_chart(release: Release) -> Any:
+def _array_chart(release: Release, parts: Mapping[str, Any]) -> Any:
     import altair as alt
 
-    arrays = {n: p for n, p in release.parts.items() if not isinstance(p, pl.DataFrame) and p.dtype.kind in "iuf"}
+    arrays = {n: p for n, p in parts.items() if not isinstance(p, pl.DataFrame) and p.dtype.kind in "iuf"}
     if not arrays:
         raise UsageError(
             f"a release of kind {release.kind!r} has no numbers to draw.", remedy="Its tables are in release.parts."

@@ -20,13 +20,18 @@ class Shown:
 
         return CARDS[type(self).__name__](self).html()
 
-    def plot(self) -> Any:
+    def plot(self, part: str | None = None) -> Any:
         """An Altair chart.
 
         Of a guarantee: what somebody can come to believe, at most, over what they believed before. Of a release: the
         largest numbers with the noise on them, or how its numbers are distributed. Of a statement: what was charged so
         far, charge by charge, below the limit.
+
+        Parameters
+        ----------
+        part
+            Of a release: which table or array of it; by default the first table of numbers.
         """
         from discreet.privacy.showing import CHARTS
 
-        return CHARTS[type(self).__name__](self)
+        return CHARTS[type(self).__name__](self, *([] if part is None else [part]))

@@ -36,7 +36,8 @@ STYLE = """
 .discreet-card table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95em; margin: 0;
   border: 0; color: inherit; background: none; }
 .discreet-card th, .discreet-card td { padding: .2rem .7rem .2rem 0; text-align: left; vertical-align: top; border: 0;
-  border-bottom: 1px solid rgba(128,128,128,.25); background: none; white-space: normal; max-width: 28rem; }
+  border-bottom: 1px solid rgba(128,128,128,.25); background: none; white-space: normal; max-width: 28rem;
+  overflow-wrap: break-word; min-width: 3rem; }
 .discreet-card th { font-weight: 600; opacity: .75; }
 .discreet-card .number { text-align: right; white-space: nowrap; }
 @media (max-width: 480px) { .discreet-card dl { grid-template-columns: 1fr; gap: 0; }

@@ -58,7 +58,11 @@ def chart_of(report: AuditReport) -> Any:
     legend = alt.Legend(orient="bottom", title=None, columns=1, labelLimit=WIDTH, symbolOpacity=1)
     color = alt.Color("what:N", scale=scale, legend=legend)
     y = alt.Y("attack:N", title=None, sort=None)
-    x = alt.X("value:Q", title=f"{measure}, with confidence {report.confidence:.0%} for all attacks together")
+    x = alt.X(
+        "value:Q",
+        title=f"{measure}, with confidence {report.confidence:.0%} for all attacks together",
+        axis=alt.Axis(tickCount=8),
+    )
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=color)
     layers = [
         base.transform_filter(alt.datum.what == proved).mark_bar(height=12),

@@ -21,7 +21,7 @@ from discreet.common.arrays import Codes, Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, MissingExtraError, UsageError
 
-__all__ = ["ImplicitModel", "LensKitModel", "ScoreModel", "SurpriseModel"]
+__all__ = ["ImplicitModel", "LensKitModel", "RecToolsModel", "ScoreModel", "SurpriseModel"]
 
 
 class CodedModel(ABC):
@@ -195,6 +195,48 @@ class LensKitModel(LibraryModel):
     def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
         told = _load("lenskit", "lenskit").recommend(self.pipeline_, user, n=n)
         return told.ids(), told.scores()
+
+
+class RecToolsModel(LibraryModel):
+    """A model of RecTools: it recommends lists.
+
+    Parameters
+    ----------
+    make
+        Makes a model that has not been fitted; without it, cosine item neighbors of implicit.
+    k
+        Neighbors of the model that is made without ``make``.
+    """
+
+    name: ClassVar[str] = "rectools"
+
+    def _fit(self, data: Interactions) -> None:
+        models, datasets = _load("rectools.models", "rectools"), _load("rectools.dataset", "rectools")
+        pandas = _load("pandas", "rectools")
+        weight = np.ones(len(data)) if data.rating is None else data.rating.astype(np.float64)
+        times = np.zeros(len(data), dtype=np.int64) if data.timestamp is None else data.timestamp
+        columns = {"user_id": data.user, "item_id": data.item, "weight": weight}
+        columns["datetime"] = pandas.to_datetime(times, unit="s")
+        self.dataset_ = datasets.Dataset.construct(pandas.DataFrame(columns))
+        if self.make is not None:
+            self.model_ = self.make()
+        else:
+            nearest = _load("implicit.nearest_neighbours", "rectools")
+            self.model_ = models.ImplicitItemKNNWrapperModel(nearest.CosineRecommender(K=self.k))
+        self.model_.fit(self.dataset_)
+
+    def recommend(self, users: Iterable[Hashable], n: int = 10) -> pl.DataFrame:
+        """The best ``n`` items that each user has not touched."""
+        asked, data = list(users), self._fitted()
+        codes = data.users.encode(asked).tolist()
+        told = self.model_.recommend(users=codes, dataset=self.dataset_, k=n, filter_viewed=True)
+        by_user: dict[int, list[tuple[Any, float]]] = {code: [] for code in codes}
+        columns = (told[name].tolist() for name in ("user_id", "item_id", "score"))
+        for user, item, score in zip(*columns, strict=True):
+            by_user[user].append((data.items.decode(np.array([item], dtype=np.int32))[0], float(score)))
+        return list_table(
+            [(user, by_user[code]) for user, code in zip(asked, codes, strict=True)], "user_id", "item_id"
+        )
 
 
 @dataclass

@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 import polars as pl
 
 from discreet.attacks.engine.foreign.answers import list_of, list_table
-from discreet.attacks.engine.foreign.libraries import ImplicitModel, LensKitModel, SurpriseModel
+from discreet.attacks.engine.foreign.libraries import ImplicitModel, LensKitModel, RecToolsModel, SurpriseModel
 from discreet.attacks.engine.making import Made, made
 from discreet.data.interactions import Interactions
 from discreet.errors import DataError, EvaluationError, MissingExtraError, Remedy, UsageError
@@ -31,6 +31,7 @@ LIBRARIES: dict[str, tuple[Any, tuple[str, ...], str]] = {
     "lenskit": (LensKitModel, ("lenskit.knn", "lenskit.als", "lenskit.basic", "lenskit.flexmf"), "Scorer"),
     "implicit": (ImplicitModel, ("implicit.nearest_neighbours", "implicit.als", "implicit.bpr"), "Recommender"),
     "surprise": (SurpriseModel, ("surprise",), ""),
+    "rectools": (RecToolsModel, ("rectools.models",), "Model"),
 }
 TIMEOUT = 600.0
 """Seconds to wait for a service to learn or to answer."""
