@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 SKIPPED = {"__init__", "__main__", "unpack"}
-BY_NAME = {"third_party", "papers", "parts", "spark"}
+BY_NAME = {"third_party", "papers", "parts", "spark", "bridges"}
 """Run when they are named: they install other libraries, need a folder of datasets, or write gigabytes of files."""
 
 

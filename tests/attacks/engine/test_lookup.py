@@ -106,7 +106,7 @@ def test_names_of_libraries() -> None:
         outside("http://localhost/", train="http://localhost/")
 
 
-@pytest.mark.parametrize("library", ["lenskit", "implicit", "surprise"])
+@pytest.mark.parametrize("library", ["lenskit", "implicit", "surprise", "rectools"])
 def test_a_library_that_is_not_there_or_has_no_such_model(library: str) -> None:
     with pytest.raises((MissingExtraError, UsageError), match=f"{library}"):
         outside(f"{library}:NoSuchModel")
