@@ -1,4 +1,4 @@
-"""Models of discreet inside other libraries, with stand-ins for them; the real ones: ``python -m benchmarks bridges``."""
+"""Models of discreet inside other libraries; here with stand-ins, in `python -m benchmarks bridges` with the real ones."""
 
 from __future__ import annotations
 
