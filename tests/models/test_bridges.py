@@ -1,4 +1,4 @@
-"""Models of discreet inside other libraries; here with stand-ins, in `python -m benchmarks bridges` with the real ones."""
+"""Models of discreet inside other libraries: stand-ins here, the real ones in `python -m benchmarks bridges`."""
 
 from __future__ import annotations
 
