@@ -99,6 +99,12 @@ def test_the_ledger_knows_them_in_memory_and_in_parts(tmp_path: Path) -> None:
     assert fewer.fingerprint != scanned_table(ROWS.lazy(), tmp_path).fingerprint
 
 
+def test_how_often_a_row_is_there_is_part_of_the_fingerprint(tmp_path: Path) -> None:
+    one, other = (pl.DataFrame({"sex": list(text)}) for text in ("FFFM", "FMMM"))
+    scans = [dc.scan(rows.lazy(), what="table", domains={"sex": ["F", "M"]}, folder=tmp_path) for rows in (one, other)]
+    assert scans[0].fingerprint != scans[1].fingerprint
+
+
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="public list of tags"):
         dc.scan(TAGS.to_frame().lazy(), what="tags", resources=["a"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -209,6 +210,17 @@ def test_refusals_name_what_is_wrong(spark: Any, tmp_path: Path) -> None:
         pytest.raises(UsageError, match="a folder that all of them reach"),
     ):
         dc.scan(rows, user="who", item="what", items=["tea", "rum"], engine=spark)
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    keys = entropy.Keys()
+    for one in (keys, pickle.loads(pickle.dumps(keys))):
+        with one.replayed():
+            first = [entropy.bounding_key() for _ in range(3)]
+        with keys.replayed():
+            assert [entropy.bounding_key() for _ in range(3)] == first
+    assert len(set(first)) == 3
+    assert entropy.bounding_key() not in first
 
 
 def test_groups_have_whole_people() -> None:
