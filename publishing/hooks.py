@@ -110,7 +110,8 @@ def _figure(text: str, alt: str, stem: str, *, chart: bool) -> str:
     text = text.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
     if chart:
         colors = _variables()
-        text = COLOR.sub(lambda color: colors.get(color[0].lower(), color[0]), text).replace('"black"', '"var(--ink)"')
+        text = COLOR.sub(lambda color: colors.get(color[0].lower(), color[0]), text)
+        text = re.sub(r'"(black|#000)"', '"var(--ink)"', text)
     # Names of parts are shared by all drawings of a page.
     stem = re.sub(r"\W", "-", stem)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{stem}-\1"', text)
