@@ -238,3 +238,30 @@ def test_a_head_that_is_too_large_is_refused_before_the_charge() -> None:
     with pytest.raises(dc.DiscreetError, match="at most 8,192"):
         dc.PrivateRecommender(epsilon=1, head=8200).plan(data)
     assert dc.PrivateRecommender(epsilon=1, head=8192).plan(data).guarantee
+
+
+@pytest.mark.usefixtures("fixed_bits")
+@pytest.mark.parametrize("unit", ["user", "record"])
+def test_what_people_think_of_public_features_is_worked_out_on_their_side(unit: str, tmp_path: Path) -> None:
+    """Half of the people like one genre, half the other, and nobody any film in particular."""
+    rng = np.random.default_rng(7)
+    rows = [
+        (user, film, 5 if film % 2 == user % 2 else 1)
+        for user in range(300)
+        for film in rng.choice(60, 20, replace=False).tolist()
+    ]
+    catalog = pl.DataFrame({"item_id": list(range(60)), "genre": ["drama", "comedy"] * 30})
+    data = dc.Interactions(rows, items=catalog, scale="1:5")
+    plain = PrivateRatings(epsilon=1, unit=unit).fit(data)
+    model = PrivateRatings(epsilon=1, unit=unit, features="genre").fit(data)
+    assert model.guarantee is not None
+    assert plain.guarantee is not None
+    assert model.guarantee.loss == plain.guarantee.loss
+    history, asked = {0: 5, 2: 5, 4: 5, 1: 1, 3: 1, 5: 1}, [10, 11]
+    told, without = (one.predict(asked, history=history)["score"].to_list() for one in (model, plain))
+    assert told[0] - told[1] > 0.25 + without[0] - without[1]
+    again = dc.PrivateRatings.load(model.save(tmp_path / "model"))
+    assert again.predict(asked, history=history)["score"].to_list() == told
+    assert again.features == ("genre",)
+    with pytest.raises(UsageError, match="no column 'colour'"):
+        PrivateRatings(1, features=("colour",)).fit(data)
