@@ -33,7 +33,7 @@ from discreet.factors.synthetic_sums import (
     generosity_sums,
     law_sums,
 )
-from discreet.factors.tastes import TastePlan
+from discreet.factors.tastes import READING, TastePlan
 from discreet.models.likes import threshold_of
 from discreet.privacy import entropy
 from discreet.privacy.bounding import BoundedSums, require_named_catalog
@@ -224,6 +224,7 @@ class SyntheticInteractions(Method):
                 "scale": None if asked.levels is None or public.scale is None else str(public.scale),
                 "declared_contexts": [str(context) for context in contexts],
                 "mu_squared": str(self._budget.amount),
+                "reading": READING,
             },
             expected={
                 **noise,
