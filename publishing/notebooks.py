@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,8 @@ def _text(cell: dict[str, Any], number: int, stem: str) -> str:
     """A cell as Markdown, with an empty place for its output."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        return source
+        source = re.sub(r"\]\(([\w-]+)\.ipynb", r"](\1.md", source)  # links between notebooks
+        return source.replace("](../../docs/", "](../")
     code = f"```python\n{source}\n```"
     return f"{code}\n\n{_place(stem, number)}" if cell.get("outputs") else code
 

@@ -208,7 +208,7 @@ def test_a_wheel_that_is_not_whole_is_noticed(tmp_path: Path) -> None:
 
 def test_notebooks_become_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [
-        {"cell_type": "markdown", "source": ["# A title\n", "\n", "What it is about.\n"]},
+        {"cell_type": "markdown", "source": ["# A title\n", "\n", "What it is about, and [more](2-more.ipynb).\n"]},
         {"cell_type": "code", "source": ["1 < 2"], "outputs": [{"data": {"text/plain": ["1 < 2 is True"]}}]},
         {"cell_type": "code", "source": ["plot"], "outputs": [{"data": {"image/svg+xml": ["<svg />"]}}]},
     ]
@@ -216,7 +216,8 @@ def test_notebooks_become_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(notebooks, "found", lambda: [tmp_path / "1-first.ipynb"])
     assert notebooks.names() == [{"A title": "notebooks/1-first.md"}]
     made = notebooks.pages()
-    assert "What it is about." in made["notebooks/index.md"]
+    assert "What it is about" in made["notebooks/index.md"]
+    assert "[more](2-more.md)" in made["notebooks/1-first.md"]
     page = notebooks.shown(
         made["notebooks/1-first.md"], "notebooks/1-first.md", lambda svg, alt, name: f"{name}: {svg}"
     )
