@@ -170,7 +170,7 @@ def _crashes(action: Callable[[int], object], in_child: InChild | None) -> list[
         if done:
             return crashed
         crashed.append(at)
-    raise AssertionError("an action of so many steps?")
+    raise AssertionError("an action of two hundred steps")
 
 
 def _trapped(at: int, crash: Callable[[], object]) -> Callable[[Callable[[int], object], int], None]:

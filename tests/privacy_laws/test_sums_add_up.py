@@ -122,7 +122,7 @@ class Spoiled(dc.PrivateRecommender):
 
             def means(part: Any, exact: Any = asked.statistics) -> BoundedSums:
                 sums = exact(part)
-                return replace(sums, values=sums.values // max(part.n_users, 1))
+                return replace(sums, values=sums.values // max(getattr(part, "likes", part).n_users, 1))
 
             yield replace(asked, statistics=means)
 

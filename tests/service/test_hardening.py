@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sql
@@ -23,6 +24,14 @@ from discreet.service.schema import RELEASES, TOKENS
 from discreet.service.settings import ServiceSettings
 
 __all__ = ["survey"]
+
+T = TypeVar("T")
+
+
+def in_a_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine: in this thread a browser of other tests may have a loop that runs."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 # Names
@@ -83,7 +92,7 @@ def test_a_stream_ends_with_the_key(service: Running, monkeypatch: pytest.Monkey
                 await asyncio.to_thread(service.call, "DELETE", f"/keys/{name}")
         return told
 
-    told = asyncio.run(asyncio.wait_for(follow(), 60))
+    told = in_a_thread(asyncio.wait_for(follow(), 60))
     assert len(told) == 1
     assert '"queued"' in told[0]
 
@@ -105,7 +114,7 @@ def test_one_key_follows_few_jobs_at_a_time(service: Running, monkeypatch: pytes
             await one.aclose()
         runs.require_stream(service.hub, caller)
 
-    asyncio.run(follow())
+    in_a_thread(follow())
 
 
 # Sessions of questions

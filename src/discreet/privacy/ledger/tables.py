@@ -111,6 +111,7 @@ def add_fingerprints(connection: Connection, account: int, fingerprints: Iterabl
 
 def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tuple[Account, ...]:
     rows = connection.execute(sql.select(ACCOUNTS).where(condition).order_by(ACCOUNTS.c.id)).all()
+    known = _known(connection, condition) if rows else {}
     return tuple(
         Account(
             id=row.id,
@@ -118,7 +119,8 @@ def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tup
             limit=Amount(Fraction(row.epsilon), Fraction(row.delta)),
             unit=Unit.of(row.unit),
             view=row.view,
-            **_known(connection, row.id),
+            fingerprints=tuple(one for one in known.get(row.id, ()) if not MARK.fullmatch(one)),
+            marks=tuple(one for one in known.get(row.id, ()) if MARK.fullmatch(one)),
             opened=row.opened,
             who=row.who,
             time_zone=row.time_zone,
@@ -130,12 +132,14 @@ def _accounts(connection: Connection, condition: sql.ColumnElement[bool]) -> tup
     )
 
 
-def _known(connection: Connection, account: int) -> dict[str, tuple[str, ...]]:
-    """The fingerprints of an account, and the marks that say how else they are known."""
-    query = sql.select(FINGERPRINTS.c.fingerprint).where(FINGERPRINTS.c.account == account)
-    found = tuple(connection.execute(query.order_by(FINGERPRINTS.c.fingerprint)).scalars())
-    marks = tuple(one for one in found if MARK.fullmatch(one))
-    return {"fingerprints": tuple(one for one in found if one not in marks), "marks": marks}
+def _known(connection: Connection, condition: sql.ColumnElement[bool]) -> dict[int, list[str]]:
+    """The fingerprints of these accounts, and the marks that say how else they are known."""
+    chosen = sql.select(ACCOUNTS.c.id).where(condition)
+    query = sql.select(FINGERPRINTS.c.account, FINGERPRINTS.c.fingerprint).where(FINGERPRINTS.c.account.in_(chosen))
+    found: dict[int, list[str]] = {}
+    for account, fingerprint in connection.execute(query.order_by(FINGERPRINTS.c.fingerprint)):
+        found.setdefault(account, []).append(fingerprint)
+    return found
 
 
 # Spends
