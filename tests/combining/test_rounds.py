@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
@@ -19,9 +19,11 @@ from discreet.combining import release_round
 from discreet.combining.rounds import OneRound
 from discreet.counting import ContextPopularity, HybridCounts, ItemCounts, ItemPairs, TopItems
 from discreet.coupled import PMW
-from discreet.errors import ReleaseError, UsageError
-from discreet.factors import DPALS, private_ratings, tastes
+from discreet.errors import BudgetError, ReleaseError, UsageError
+from discreet.factors import DPALS, private_ratings, private_recommender, tastes
+from discreet.factors.statistics import Likes, gram_bounds, popularity_sums
 from discreet.pairs import PrivateCosine, PrivateSlopeOne
+from discreet.privacy.budget import Budget
 from discreet.privacy.draws import Draw, watched
 from discreet.privacy.losses import add
 from discreet.privacy.method import Method
@@ -49,6 +51,8 @@ class Replayed:
 
 METHODS: dict[str, Callable[..., Method]] = {
     "recommender": lambda epsilon=8: dc.PrivateRecommender(epsilon=epsilon),
+    "recommender of three rounds": lambda epsilon=8: dc.PrivateRecommender(epsilon=epsilon),
+    "recommender of popularity": lambda epsilon=8: dc.PrivateRecommender(epsilon=epsilon),
     "recommender with features": lambda epsilon=8: dc.PrivateRecommender(epsilon=epsilon, features=["genres"], head=20),
     "ratings": lambda epsilon=8: dc.PrivateRatings(epsilon=epsilon),
     "ratings by record": lambda epsilon=8: dc.PrivateRatings(epsilon=epsilon, unit="record"),
@@ -66,10 +70,34 @@ METHODS: dict[str, Callable[..., Method]] = {
 }
 
 
+ROUTES: dict[str, dict[str, Fraction]] = {
+    "recommender": {"noise_first": Fraction(1, 10), "noise_tastes": Fraction(9, 10)},
+    "recommender of three rounds": {
+        "noise_first": Fraction(1, 10),
+        "noise_more": Fraction(1, 10),
+        "noise_tastes": Fraction(4, 5),
+    },
+    "recommender of popularity": {"noise_first": Fraction(1, 10), "noise_second": Fraction(9, 10)},
+}
+"""The shares of the rounds of the recommender, on each way that the first round may lead to."""
+
+
 @pytest.fixture(autouse=True)
-def every_round() -> Iterator[None]:
-    """What is learned from many people only is learned from few here, so that every round is seen."""
-    with mock.patch.object(tastes, "CROSSOVER", 0), mock.patch.multiple(private_ratings, LEAST_RATINGS=0, CROSSOVER=0):
+def every_round(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What is learned from many people only is learned from few here, so that every round is seen.
+
+    Noise would decide what the recommender goes on with. Here the name of the case does: tastes unless it says more.
+    """
+    case = getattr(request.node, "callspec", None)
+    route = ROUTES.get(case.params.get("name", "") if case else "", ROUTES["recommender"])
+
+    def needed(spread: Any, whole: float, shares: np.ndarray) -> float | None:
+        return None if "noise_second" in route else shares[2] if "noise_more" in route else shares[0]
+
+    with (
+        mock.patch.multiple(tastes, CROSSOVER=0, share_needed=needed),
+        mock.patch.multiple(private_ratings, LEAST_RATINGS=0, CROSSOVER=0),
+    ):
         yield
 
 
@@ -127,7 +155,7 @@ def _alone(part: dc.Release) -> dc.Release:
         return module(part, people="disjoint")
 
 
-@pytest.mark.parametrize("name", ["recommender", "ratings", "neighbors", "slope one", "cosine", "hybrid", "DP-ALS"])
+@pytest.mark.parametrize("name", [*ROUTES, "ratings", "neighbors", "slope one", "cosine", "hybrid", "DP-ALS"])
 def test_sums_and_variances_add_up(name: str, shops: Shops) -> None:
     rounds, _ = all_rounds([METHODS[name](epsilon) for epsilon in (2, 8, 4)], shops)
     for number, parts in enumerate(rounds, start=1):
@@ -142,20 +170,58 @@ def test_sums_and_variances_add_up(name: str, shops: Shops) -> None:
                 assert np.array_equal(np.asarray(array), sum(np.asarray(one.parts[part]) for one in parts))
 
 
-def test_denoising_uses_the_noise_of_all(shops: Shops) -> None:
-    rounds, together = all_rounds([METHODS["recommender"](epsilon) for epsilon in (2, 8, 4)], shops)
-    noise = {
-        figure: math.sqrt(sum(dc.PrivateRecommender(epsilon=e).plan(shops[0]).expected[figure] ** 2 for e in (2, 8, 4)))
-        for figure in ("noise_first", "noise_second", "noise_tastes")
+def noise_of_sum(route: Mapping[str, Fraction], shop: dc.Interactions, epsilons: Iterable[int]) -> dict[str, float]:
+    """The deviation of each round: variances of all curators, each with the share that the round had."""
+    sums = popularity_sums(Likes.of(shop.emptied(), None))
+    bounds = {figure: gram_bounds() if figure == "noise_tastes" else sums for figure in route}
+    budgets = [Budget(epsilon, "1e-6") for epsilon in epsilons]
+    return {
+        figure: math.sqrt(sum(budget.part(share).deviation(bounds[figure]) ** 2 for budget in budgets))
+        for figure, share in route.items()
     }
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_denoising_uses_the_noise_of_all(name: str, shops: Shops) -> None:
+    rounds, together = all_rounds([METHODS[name](epsilon) for epsilon in (2, 8, 4)], shops)
+    assert len(rounds) == len(ROUTES[name])
+    noise = noise_of_sum(ROUTES[name], shops[0], (2, 8, 4))
     assert {figure: together.parameters[figure] for figure in noise} == pytest.approx(noise, rel=1e-9)
-    # A curator who comes to the first round alone: the second one has less noise.
-    fewer = dc.combine(*rounds[1][:2], people="disjoint")
-    second = math.sqrt(
-        sum(dc.PrivateRecommender(epsilon=e).plan(shops[0]).expected["noise_tastes"] ** 2 for e in (2, 8))
-    )
-    assert fewer.parameters["noise_tastes"] == pytest.approx(second, rel=1e-9)
-    assert fewer.parameters["noise_first"] == pytest.approx(noise["noise_first"], rel=1e-9)
+    # A curator who comes to all rounds but the last: that one has less noise.
+    fewer, last = dc.combine(*rounds[-1][:2], people="disjoint"), list(noise)[-1]
+    noise[last] = noise_of_sum(ROUTES[name], shops[0], (2, 8))[last]
+    assert {figure: fewer.parameters[figure] for figure in noise} == pytest.approx(noise, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["recommender of three rounds"])
+def test_tastes_are_read_as_they_were_measured_where_a_curator_leaves(name: str, shops: Shops) -> None:
+    """The noise of the second round is another one than the first let expect, on which the third was computed."""
+    methods, measured, read = [METHODS[name](epsilon) for epsilon in (2, 8, 4)], [], []
+    gram, votes = private_recommender.projected_gram, dc.PrivateRecommender._votes_of_items
+
+    def watched_gram(rated: Any, head: Any, weights: Any, direction: Any, values: Any) -> Any:
+        measured.append((weights, direction))
+        return gram(rated, head, weights, direction, values)
+
+    def watched_votes(self: Any, weights: Any, direction: Any) -> Any:
+        read.append((weights, direction))
+        return votes(self, weights, direction)
+
+    after = dc.combine(*map(release_round, methods, shops), people="disjoint")
+    for _ in range(2):
+        with mock.patch.object(private_recommender, "projected_gram", watched_gram):
+            parts = [release_round(*one, after=after) for one in list(zip(methods, shops, strict=True))[1:]]
+        after = dc.combine(*parts, people="disjoint")
+    noise, fewer = (noise_of_sum(ROUTES[name], shops[0], epsilons) for epsilons in ((2, 8, 4), (8, 4)))
+    noise = {**fewer, "noise_first": noise["noise_first"]}
+    assert {figure: after.parameters[figure] for figure in noise} == pytest.approx(noise, rel=1e-9)
+    with mock.patch.object(dc.PrivateRecommender, "_votes_of_items", watched_votes):
+        model = dc.PrivateRecommender.of_release(after)
+    for one, other in zip(measured[-1], read[-1], strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
+    # What is popular is the mean of both releases by their true noise.
+    plan = tastes.TastePlan.of(after.array("first"), after.parameters, users=None, most=None, more=after.array("more"))
+    assert model.popularity_ == pytest.approx(plan.first.items, rel=1e-12)
 
 
 def test_a_method_that_does_not_name_its_noise_needs_the_same_curators(shops: Shops) -> None:
@@ -205,13 +271,14 @@ def test_neighbors_know_how_much_noise_there_is(shops: Shops) -> None:
 # Ledgers
 
 
-def test_each_curator_charges_each_round_to_their_own_ledger(shops: Shops, tmp_path: Path) -> None:
-    method = dc.PrivateRecommender(epsilon=4)
+@pytest.mark.parametrize("name", ROUTES)
+def test_each_curator_charges_each_round_to_their_own_ledger(name: str, shops: Shops, tmp_path: Path) -> None:
+    method, numbers = METHODS[name](4), range(1, len(ROUTES[name]) + 1)
     ledgers = [dc.Ledger(tmp_path / f"{shop.name}.db") for shop in shops]
     for ledger, shop in zip(ledgers, shops, strict=True):
         ledger.open(shop, epsilon=4, delta="1e-6", view="pld")
     after: dc.Release | None = None
-    for number in (1, 2):
+    for number in numbers:
         parts = [
             release_round(method, shop, after=after, ledger=ledger) for shop, ledger in zip(shops, ledgers, strict=True)
         ]
@@ -219,24 +286,52 @@ def test_each_curator_charges_each_round_to_their_own_ledger(shops: Shops, tmp_p
             assert ledger.account_of_release(part.id) is not None
         assert [part.parameters["round"]["took_part"] for part in parts] == ([None] * 3 if number == 1 else [True] * 3)
         after = dc.combine(*parts, people="disjoint")
+    assert after is not None
+    assert after.kind == method.kind
     entries = ledgers[0].statement(shops[0]).entries
-    assert [entry.mechanism for entry in entries] == [f"round {number} of private-recommender" for number in (1, 2)]
+    assert [entry.mechanism for entry in entries] == [f"round {number} of private-recommender" for number in numbers]
     assert reduce(add, [entry.guarantee.loss for entry in entries]) == method.plan(shops[0]).loss
 
 
-def test_a_first_round_without_this_curator_is_named(shops: Shops, tmp_path: Path) -> None:
-    method = dc.PrivateRecommender(epsilon=4)
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_first_round_without_this_curator_is_named(name: str, shops: Shops, tmp_path: Path) -> None:
+    method = METHODS[name](4)
     ledger = dc.Ledger(tmp_path / "cole.db")
     ledger.open(shops[2], epsilon=8, delta="1e-6")
     release_round(method, shops[2], ledger=ledger)
     after = dc.combine(*(release_round(method, shop) for shop in shops[:2]), people="disjoint")
-    part = release_round(method, shops[2], after=after, ledger=ledger)
-    assert "in which this curator took no part" in part.describe()
-    others = [release_round(method, shop, after=after) for shop in shops[:2]]
-    together = dc.combine(part, *others, people="disjoint")
-    assert together.parameters["combined"]["parts"][0]["took_part_before"] is False
-    assert together.parameters["combined"]["after"] == after.id
-    assert together.guarantee.loss == method.plan(shops[0]).loss  # nobody loses more
+    for number in range(2, len(ROUTES[name]) + 1):
+        part = release_round(method, shops[2], after=after, ledger=ledger)
+        assert "in which this curator took no part" in part.describe()
+        others = [release_round(method, shop, after=after) for shop in shops[:2]]
+        together = dc.combine(part, *others, people="disjoint")
+        assert together.parameters["combined"]["parts"][0]["took_part_before"] is False
+        last = number == len(ROUTES[name])
+        assert together.parameters["combined" if last else "round"]["after"] == after.id
+        after = together
+    assert after.kind == method.kind
+    assert after.guarantee.loss == method.plan(shops[0]).loss  # nobody loses more
+
+
+@pytest.mark.parametrize("name", ["recommender of three rounds"])
+def test_shares_of_two_ways_are_charged_and_do_not_fit_one_budget(name: str, shops: Shops, tmp_path: Path) -> None:
+    """Somebody shows other numbers of the first round in the third, so that a larger share follows than was left."""
+    method, ledger = METHODS[name](4), dc.Ledger(tmp_path / "aker.db")
+    ledger.open(shops[0], epsilon=4, delta="1e-6", view="pld")
+    after: dc.Release | None = None
+    for place in (5, 5):  # half of the budget for popularity
+        with mock.patch.object(tastes, "share_needed", lambda spread, whole, shares, at=place: shares[at]):
+            part = release_round(method, shops[0], after=after, ledger=ledger)
+            after = dc.combine(part, release_round(method, shops[1], after=after), people="disjoint")
+    whole = method.plan(shops[0]).loss
+    spent = [entry.guarantee.loss for entry in ledger.statement(shops[0]).entries]
+    assert [loss.mu_squared / whole.mu_squared for loss in spent] == [Fraction(1, 10), Fraction(2, 5)]  # type: ignore[attr-defined]
+    with (
+        mock.patch.object(tastes, "share_needed", lambda spread, whole, shares: shares[1]),
+        pytest.raises(BudgetError),
+    ):
+        release_round(method, shops[0], after=after, ledger=ledger)
+    assert len(ledger.statement(shops[0]).entries) == 2
 
 
 # What is refused

@@ -317,13 +317,17 @@ def _finished(
     """What the method makes of all rounds: a release like any other."""
     assert stage.made is not None
     parts, found = stage.made if isinstance(stage.made, tuple) else (stage.made, {})
-    figures = {**plan.details, **plan.expected, **found}
+    asked = {**plan.details, **plan.expected, **found}
+    figures, settled = dict(asked), {}
     for step, deviations in zip(stage.steps, noise, strict=True):
         expected = step.deviations(step.mechanisms)
         for place, (deviation, known) in enumerate(zip(deviations, expected, strict=True)):
             ratio = deviation / known if known else 1.0
             if place < len(step.asked.noise):
                 figures[step.asked.noise[place]] *= ratio
+                if step.asked.settles and abs(ratio - 1) > ALIKE:
+                    # Later rounds were computed with the noise that was expected: they are read with it, too.
+                    settled = {"settled": asked}
             elif abs(ratio - 1) > ALIKE:
                 raise ReleaseError(
                     f"the parts of a later round of {driver.name} have {ratio:.4g} times the noise that those of the "
@@ -335,6 +339,7 @@ def _finished(
     parameters = {
         **driver._described(),
         **figures,
+        **settled,
         **budget,
         "combined": {
             **described(releases, people),

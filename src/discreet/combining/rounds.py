@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from discreet.combining.shared import BUDGET, CATALOG, ROUND, Shared, leaves, loaded, named, require_round
+from discreet.combining.shared import BUDGET, CATALOG, ROUND, Shared, leaf_parts, loaded, named, require_round
 from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
 from discreet.common.foreign import foreign_errors
 from discreet.data.interactions import Interactions
@@ -27,7 +27,7 @@ from discreet.privacy.parallel import composed
 from discreet.privacy.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.privacy.ledger import Ledger
 
@@ -101,7 +101,7 @@ class OneRound(Method):
     after
         The combined round before; None for the first.
     took_part
-        Whether a release of this curator is among the parts of ``after``, as far as the ledger tells.
+        Whether this curator took part in all rounds up to ``after``, as far as the ledger tells.
 
     Privacy
     -------
@@ -152,7 +152,7 @@ class OneRound(Method):
         known = getattr(ledger, "account_of_release", None)
         mine = self
         if self.after is not None and known is not None:
-            mine = replace(self, took_part=any(known(part) is not None for part in leaves(self.after)))
+            mine = replace(self, took_part=_took_part(self.after, known))
         return super(OneRound, mine).release(data, *asked, ledger=ledger, allow_refuted=allow_refuted, **options)
 
     def plan(self, data: Any, *, contexts: Sequence[Any] = ()) -> Plan:
@@ -207,7 +207,9 @@ class OneRound(Method):
     def _followed(self) -> str:
         if self.after is None:
             return ""
-        stranger = ", in which this curator took no part" if self.took_part is False else ""
+        # Of a later round: it, or one before it.
+        where = ", in which" if self.number == 2 else ", and after a round in which"
+        stranger = f"{where} this curator took no part" if self.took_part is False else ""
         return f", after {self.after.dataset or 'an unnamed round'} ({self.after.id[:12]}){stranger}"
 
     def _plan(self, public: Any) -> Plan:
@@ -238,6 +240,12 @@ def before(after: Release) -> dict[str, Any]:
     loss = composed([loss_from_json(earlier["loss"]), promised.loss])
     standing = max(Standing[earlier["standing"]], promised.standing, key=lambda one: one.rank)
     return {"loss": loss.to_json(), "standing": standing.name}
+
+
+def _took_part(after: Release, known: Callable[[str], Any]) -> bool:
+    """Whether a part of this round is in the ledger, whose curator took part in the rounds before it."""
+    mine = [part for part in leaf_parts(after) if known(part["id"]) is not None]
+    return any(part.get("took_part_before") is not False for part in mine)
 
 
 def _unknown(method: Method) -> bool:

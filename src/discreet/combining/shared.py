@@ -22,6 +22,7 @@ __all__ = [
     "CATALOG",
     "ROUND",
     "Shared",
+    "leaf_parts",
     "leaves",
     "loaded",
     "named",
@@ -152,11 +153,18 @@ def require_round(release: Release, what: str) -> None:
 
 def leaves(release: Release) -> list[str]:
     """The ids of the releases that a combination is made of; that of a single release."""
-    return _leaves(release.id, release.parameters.get("combined", {}).get("parts"))
+    return [part["id"] for part in leaf_parts(release)]
 
 
-def _leaves(name: str, parts: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    return [name] if not parts else [one for part in parts for one in _leaves(part["id"], part.get("parts"))]
+def leaf_parts(release: Release) -> list[Mapping[str, Any]]:
+    """The single releases that a combination is made of, as it describes them."""
+    known = release.parameters.get("round", {}) if release.kind == ROUND else {}
+    parts = release.parameters.get("combined", {}).get("parts")
+    return _leaf_parts({"id": release.id, "took_part_before": known.get("took_part"), "parts": parts})
+
+
+def _leaf_parts(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [leaf for one in part["parts"] for leaf in _leaf_parts(one)] if part.get("parts") else [part]
 
 
 def named(release: Release) -> str:
