@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -24,16 +25,20 @@ def blocks() -> list[str]:
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The first block of the page as a module in the current folder."""
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The first block of the page as a module in the current folder; afterwards nobody knows it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "shop", raising=False)
-    monkeypatch.delitem(REGISTRY, "most-users", raising=False)
     (tmp_path / "shop.py").write_text(blocks()[0], encoding="utf-8")
-    import shop  # type: ignore[import-not-found]
+    known = dict(REGISTRY)
+    try:
+        import shop  # type: ignore[import-not-found]
 
-    return shop
+        yield shop
+    finally:
+        sys.modules.pop("shop", None)
+        REGISTRY.clear()
+        REGISTRY.update(known)
 
 
 def test_the_example_is_short() -> None:

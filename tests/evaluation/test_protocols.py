@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.data.parted import Parted
 from discreet.errors import EvaluationError, PrivacyError, ReleaseError, UsageError
 from discreet.evaluation import Evaluation, evaluate
 from discreet.evaluation.protocols import RATING_PROTOCOLS
@@ -31,7 +32,7 @@ class Watched(Popularity):
         Watched.seen.append({"data": data, "sandbox": in_sandbox(), "self": self, **options})
         return super().fit(data, **options)
 
-    def attach(self, data: dc.Interactions) -> Watched:
+    def attach(self, data: dc.Interactions | Parted) -> Watched:
         Watched.seen[-1]["told"] = data
         return super().attach(data)
 

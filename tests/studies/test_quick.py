@@ -64,6 +64,17 @@ def test_people_with_little_or_very_much_come_last(books: Interactions) -> None:
     assert again.fingerprint == part.fingerprint
 
 
+def test_nobody_without_a_record_of_the_kept_items_is_counted() -> None:
+    """Half of the people have rare items alone: the part has as many people as it says, and as many as it may."""
+    rows = [(f"u{user}", f"i{user % 3}" if user < 40 else f"rare{user}") for user in range(80)]
+    data = Interactions(rows)
+    for most, people, how in ((30, 30, "drawn, those with 5 records first"), (60, 40, "all who have any")):
+        part, told = reduced(data, Most(people=most, items=3), seed=0)
+        assert isinstance(part, Interactions)
+        assert part.n_users == people
+        assert told == f"{people} of 80 people ({how}) and 3 of 43 items, those with the most; {people} of 80 records"
+
+
 def test_a_public_catalog_is_cut_with_its_columns() -> None:
     films = synthetic.films(users=60, items=50, seed=3)
     part, told = reduced(films, Most(people=60, items=20, records=10**6), seed=0)
@@ -72,7 +83,8 @@ def test_a_public_catalog_is_cut_with_its_columns() -> None:
     assert (part.n_items, part.item_table.height, part.catalog_is_public) == (20, 20, True)
     assert set(part.item_table.columns) == set(films.item_table.columns)  # type: ignore[union-attr]
     assert part.titles([0]) == [films.titles(films.items.encode(part.items.series))[0]]
-    assert told.startswith("20 of 50 items")
+    assert (part.n_users, films.n_users) == (59, 60), "somebody has none of the kept items"
+    assert told.startswith("59 of 60 people (all who have any) and 20 of 50 items")
     assert reduced(films, Most(), seed=0) == (films, "")
 
 

@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.counting import ItemCounts, TopItems
 from discreet.coupled import PMW, random_queries
 from discreet.models import Recommender, ReferenceModel, ReleasedModel
-from discreet.models.registry import create
+from discreet.models.registry import REGISTRY, Entry, create
 from discreet.privacy.bounding import BoundedSums, cap_items, distinct_items
 from discreet.privacy.budget import Budget
 from discreet.privacy.charging import charged
@@ -141,6 +141,15 @@ def test_what_is_right_passes() -> None:
         *("settings", "plan", "sums of parts", "bounds", "coupled run", "refused charge", "recommender"),
     ]
     assert "1 round" in str(checked)
+
+
+def test_a_name_that_another_class_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(MostUsers):
+        """Is registered under the same name."""
+
+    monkeypatch.setitem(REGISTRY, "most-users", Entry("most-users", "elsewhere:Other", "recommender", Other))
+    with pytest.raises(MethodCheckError, match=r"fails 1 of 7(?s:.*)Other, which is registered as 'most-users'"):
+        check_method(MostUsers, cap=3)
 
 
 @pytest.mark.parametrize("made", [TopItems(k=2, epsilon=1), ItemCounts(epsilon=1, delta="1e-6", cap=2)], ids=repr)

@@ -27,8 +27,8 @@ class Most:
     Parameters
     ----------
     people
-        Users, drawn at random, those with at least five records of the kept items first; groups of a table, where it
-        has groups.
+        Users, drawn at random, those with at least five records of the kept items first and nobody without any;
+        groups of a table, where it has groups.
     items
         Items or resources, those with the most records.
     records
@@ -65,10 +65,14 @@ def reduced(data: Data, most: Most, *, seed: int) -> tuple[Data, str]:
         popular[np.argsort(-held, kind="stable")[: most.items]] = True
         kept = popular[of]
         told.append(f"{most.items:,} of {n_items:,} {'items' if of_items else 'resources'}, those with the most")
-    people = _people(np.bincount(data.user[kept], minlength=data.n_users), most, seed=seed)
-    if people.sum() < data.n_users:
+    held = np.bincount(data.user[kept], minlength=data.n_users)
+    people = _people(held, most, seed=seed)
+    of_people = f"{np.count_nonzero(people):,} of {data.n_users:,} people"
+    if np.count_nonzero(people) < np.count_nonzero(held):
         kept &= people[data.user]
-        told.insert(0, f"{int(people.sum()):,} of {data.n_users:,} people (drawn, those with {ENOUGH} records first)")
+        told.insert(0, f"{of_people} (drawn, those with {ENOUGH} records first)")
+    elif told and not people.all():
+        told.insert(0, f"{of_people} (all who have any)")
     if not told:
         return data, ""
     return _part(data, kept), f"{' and '.join(told)}; {int(kept.sum()):,} of {len(data):,} records"
@@ -76,9 +80,11 @@ def reduced(data: Data, most: Most, *, seed: int) -> tuple[Data, str]:
 
 def _people(held: Integers, most: Most, *, seed: int) -> Mask:
     """Who is taken, given how many records each has: in random order until there are enough people or records."""
-    if held.size <= most.people and held.sum() <= most.records:
-        return np.ones(held.size, dtype=bool)
+    present = held > 0
+    if present.sum() <= most.people and held.sum() <= most.records:
+        return present
     order = np.random.default_rng([seed, 41]).permutation(held.size)
+    order = order[present[order]]
     usual = (held[order] >= ENOUGH) & (held[order] <= most.records / HEAVY)
     order = np.concatenate([order[usual], order[~usual]])
     fits = np.cumsum(held[order]) <= most.records

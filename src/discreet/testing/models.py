@@ -274,7 +274,10 @@ class RecommenderConformance:
             refuses(ReleaseError, model.save, path)
             model.save(path, overwrite=True)
             again = load_model(path) if model.name in names("recommender") else type(model).load(path)
-        assert type(again) is type(model)
+        assert type(again) is type(model), (
+            f"what was saved is loaded as {type(again).__module__}:{type(again).__qualname__}, which is registered as "
+            f"{model.name!r}. Choose another name."
+        )
         assert again.parameters == model.parameters
         assert again.guarantee == model.guarantee
         assert again.items_ == model.items_

@@ -164,7 +164,10 @@ class CoOccurringTags(TagRecommender):
         self._of_resources = _counts(data.resource, data.tag, (data.n_resources, data.n_tags))
 
     def _score(self, users: Codes, resources: Codes, own: OwnTriples | None = None) -> AnyFloats:
-        votes = _shares(_rows(self._of_resources, resources, own)) + _shares(_own_rows(self._of_users, users, own))
+        from scipy.sparse import csr_array
+
+        of_resources = _shares(_rows(self._of_resources, resources, own))
+        votes = csr_array(of_resources + _shares(_own_rows(self._of_users, users, own)))
         n_known = _width(self.beside_)
         scores = votes.toarray()
         # Tags that only the person who asks knows stand beside nothing but themselves.
