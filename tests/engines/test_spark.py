@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -189,6 +190,16 @@ def test_text_files_and_catalogs_of_the_cluster(spark: Any, tmp_path: Path) -> N
         dc.scan(f"{tmp_path}/*.csv", items=FILMS.items.series, parts=2, **options) as local,
     ):
         assert cluster.fingerprint == local.fingerprint
+
+
+def test_one_person_is_in_one_partition_however_a_number_is_written(spark: Any, tmp_path: Path) -> None:
+    lines = [f"{zeros}{user},i{n}" for user in range(1, 30) for n, zeros in enumerate(("", "0", "00"))]
+    (tmp_path / "a.csv").write_text("\n".join(["user_id,item_id", *lines]))
+    items = ["i0", "i1", "i2"]
+    with dc.scan(tmp_path / "a.csv", items=items, ids="user=number", engine=spark, parts=7, folder=tmp_path) as data:
+        people, total = zip(*data.each(attrgetter("hash_by_person")), strict=True)
+    whole = dc.Interactions([(int(user), item) for user, item in (line.split(",") for line in lines)], items=items)
+    assert (sum(people), sum(total) % 2**256) == whole.hash_by_person
 
 
 def test_refusals_name_what_is_wrong(spark: Any, tmp_path: Path) -> None:

@@ -105,12 +105,13 @@ def _described(
     is_frame = hasattr(source, "repartition")
     given, first, text = (source, "", False) if is_frame else read_paths(session, source)
     _, matched = Roles(**roles, what="interactions").matched(given.columns, None)
+    kinds = id_kinds(ids or ("text" if text else None), ("user", "item"))
     found = Source(
         files=(Path(first),) if text else (),
         columns=tuple(matched.values()),
         readers=[],
         problems=Problems(missing),
-        ids=id_kinds(ids or ("text" if text else None), ("user", "item")),
+        ids=kinds,
         typed=not text,
         blanks=not text,
         name=first if name is None else name,
@@ -118,7 +119,10 @@ def _described(
     require_items(items, found)
     items = as_polars(items.toArrow()) if hasattr(items, "toArrow") else items
     how = Making(found, items, roles.get("item"), **declared)
-    chosen = given.select(*(col(f"`{column}`").alias(role) for column, role in matched.items()))
+    # Before the shuffle: "1" and "01" may be one person, who must be in one partition.
+    numbers = {f"{one}_id" for one in ("user", "item") if kinds.get(one) == "number"}
+    columns = [(role, col(f"`{column}`")) for column, role in matched.items()]
+    chosen = given.select(*((one.cast("bigint") if role in numbers else one).alias(role) for role, one in columns))
     return chosen, _Rows(how, {role: column for column, role in matched.items()})
 
 
