@@ -240,10 +240,11 @@ OTHERS = [
         lambda data, ledger: choose_cap(data, epsilon=1, counts_epsilon=1, most=16, ledger=ledger),
         visits(),
     ),
+    # A key that one person alone has is named with a chance of delta, and then nothing can be compared.
     *[
         other(
             "discover-items",
-            lambda data, ledger, cap=cap: discover_items(data, epsilon=3, delta="1e-2", cap=cap, ledger=ledger),
+            lambda data, ledger, cap=cap: discover_items(data, epsilon=100, delta="1e-10", cap=cap, ledger=ledger),
             visits(),
             label=f"cap={cap}",
         )
@@ -253,7 +254,9 @@ OTHERS = [
     *[
         other(
             f"discover-{what}",
-            lambda data, ledger, find=find, way=way: find(data, epsilon=4, delta="1e-2", cap=2, way=way, ledger=ledger),
+            lambda data, ledger, find=find, way=way: find(
+                data, epsilon=40, delta="1e-10", cap=2, way=way, ledger=ledger
+            ),
             lambda: tag_pairs(USER),
             label=way,
         )
