@@ -61,11 +61,17 @@ def write_folder(frame: DataFrame, path: str | Path, *, overwrite: bool) -> None
     session, given = frame.sparkSession, str(path)
     target, system = hadoop_path(session, given)
     spark: Any = session.sparkContext
-    if system.exists(target):
+    mark, _ = hadoop_path(session, f"{given}/{MARK}")
+
+    def require_ours() -> None:
+        if not system.exists(target):
+            return
         if not overwrite:
             raise UsageError(f"{path} is there already.", remedy="Choose another place, or overwrite=True.")
-        if not system.exists(hadoop_path(session, f"{given}/{MARK}")[0]):
+        if not system.exists(mark):
             raise UsageError(f"{path} is not replaced: discreet did not write it.", remedy="Choose another place.")
+
+    require_ours()
     aside, _ = hadoop_path(session, f"{given.rstrip('/')}.discreet-{entropy.public_bytes(6).tobytes().hex()}")
     system.mkdirs(aside, spark._jvm.org.apache.hadoop.fs.permission.FsPermission("700"))
     try:
@@ -76,8 +82,8 @@ def write_folder(frame: DataFrame, path: str | Path, *, overwrite: bool) -> None
             else:
                 writer.parquet(aside.toString())
         system.create(hadoop_path(session, f"{aside.toString()}/{MARK}")[0]).close()
-        if overwrite:
-            system.delete(target, True)
+        require_ours()  # somebody may have made the folder meanwhile
+        system.delete(target, True)
         if not system.rename(aside, target):
             raise UsageError(f"{path} cannot be written.", remedy="Does the folder above it exist?")
     except BaseException:
