@@ -230,7 +230,7 @@ def theirs_in_ours() -> str:
 def their_audit() -> str:
     """A model of RecTools by its name, as on the command line."""
     import discreet as dc
-    from discreet.attacks.engine.foreign.lookup import outside
+    from discreet.models.foreign.lookup import outside
 
     films = dc.synthetic.films(users=80, items=30, seed=7)
     found = dc.audit(outside("rectools:EASE"), films, runs=10, seconds=20, processes=1, progress=False)

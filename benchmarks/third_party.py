@@ -121,8 +121,8 @@ def audited(name: str, seconds: float) -> tuple[str, ...]:
     from fractions import Fraction
 
     from discreet.attacks import audit
-    from discreet.attacks.engine.foreign.lookup import outside
     from discreet.data import synthetic
+    from discreet.models.foreign.lookup import outside
     from discreet.privacy import Guarantee, Standing, Unit
     from discreet.privacy.losses import Pure
     from discreet.testing import noisy_knn

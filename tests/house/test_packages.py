@@ -126,8 +126,8 @@ def test_every_folder_is_a_package_of_the_design() -> None:
 
 
 # Releases draw from privacy/ alone. Synthetic data, splits, attacks, metrics and studies release nothing, nor do the
-# foreign recommenders that an audit is tested with.
-OTHERS = ("testing/broken_recommenders.py", "testing/noisy_knn.py")
+# foreign recommenders that an audit is tested with, nor RecBole, whose seeds are undone.
+OTHERS = ("testing/broken_recommenders.py", "testing/noisy_knn.py", "models/foreign/recbole.py")
 SEEDED = ("data/synthetic", "data/splits.py", "attacks", "evaluation", "studies", *OTHERS)
 ENTROPY = "privacy/entropy.py"
 

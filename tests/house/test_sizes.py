@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 86_000
+MOST_LINES = 86_500
 """Of the library and the command line."""
 
 MOST_LINES_OF_ENGINES = 3_000
@@ -26,7 +26,7 @@ LARGE: set[str] = set()
 MOST_TOP_LEVEL_NAMES = 37
 """32 of the redesign; ``scan``, ``Client``, ``combine`` and synthetic interactions (two names) came after it."""
 
-MOST_PACKAGE_NAMES = 206
+MOST_PACKAGE_NAMES = 207
 """In the ``__all__`` of all packages together; ``check_method``, foreign models and combinations came later."""
 
 LINES = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}

@@ -8,13 +8,6 @@ from discreet.attacks.engine.bounds import (
     one_run_lower_bound,
     rho_lower_bound,
 )
-from discreet.attacks.engine.foreign.libraries import (
-    ImplicitModel,
-    LensKitModel,
-    RecToolsModel,
-    ScoreModel,
-    SurpriseModel,
-)
 from discreet.attacks.engine.queries import Asked
 from discreet.attacks.engine.report import AuditReport
 from discreet.attacks.games.game import Game, NeighboringData
@@ -27,6 +20,14 @@ from discreet.attacks.games.sybil_adaptive import AdaptiveSybilAttack
 from discreet.attacks.games.sybil_items import ItemSybilAttack
 from discreet.attacks.games.two_releases import TwoReleasesAttack
 from discreet.attacks.risk import RiskReport, risk_report
+from discreet.models.foreign.libraries import (
+    ImplicitModel,
+    LensKitModel,
+    RecToolsModel,
+    ScoreModel,
+    SurpriseModel,
+)
+from discreet.models.foreign.recbole import RecBoleModel
 
 __all__ = [
     "ATTACKS",
@@ -43,6 +44,7 @@ __all__ = [
     "NeighboringData",
     "PurchaseAdversary",
     "RatingAdversary",
+    "RecBoleModel",
     "RecToolsModel",
     "RiskReport",
     "ScoreModel",

@@ -19,6 +19,7 @@ from discreet.cli.console import ask_to_stop, nobody_asked_to_stop, note
 from discreet.cli.count import context, count, top
 from discreet.cli.demo import demo
 from discreet.cli.doctor import doctor
+from discreet.cli.evaluate import evaluate
 from discreet.cli.fit import fit, recommend, similar
 from discreet.cli.new import new
 from discreet.cli.query import query
@@ -38,6 +39,7 @@ COMMANDS = (
     fit,
     recommend,
     similar,
+    evaluate,
     attack,
     audit,
     risk,

@@ -31,7 +31,7 @@ def audit(
             "--target",
             metavar="NAME|MODULE:CLASS|URL",
             help="A model or method of discreet by its name, or another one: module:Class, file.py:Class, "
-            "lenskit:ItemKNN, surprise:SVD, a URL.",
+            "lenskit:ItemKNN, recbole:BPR, surprise:SVD, a URL.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -159,7 +159,8 @@ def _prototype(
     model: str | None, settings: dict[str, Any], *, given: list[str], train: str | None
 ) -> tuple[Any, str | None]:
     """What is to be audited, and what is claimed for a model that is not of discreet: the epsilon and delta typed."""
-    from discreet.attacks.engine.foreign.lookup import is_outside, outside, speaks_for_itself
+    from discreet.attacks.engine.making import speaks_for_itself
+    from discreet.models.foreign.lookup import is_outside, outside
 
     if model is None:
         raise UsageError("no model was given.", remedy="Give --model NAME, --model MODULE:CLASS or --model URL.")

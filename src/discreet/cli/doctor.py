@@ -21,10 +21,11 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "service": (("fastapi", "jinja2", "orjson", "uvicorn"), "discreet serve: HTTP API, jobs, keys and pages"),
     "client": (("httpx",), "dc.Client, for Python programs that use a service"),
     "spark": (("pyspark", "cloudpickle"), "records on a cluster of Apache Spark"),
-    "lenskit": (("lenskit",), "attacks and audits of LensKit models"),
-    "implicit": (("implicit",), "attacks and audits of implicit models"),
-    "surprise": (("surprise",), "attacks and audits of Surprise models"),
-    "rectools": (("rectools",), "attacks and audits of RecTools models; ours with its interface"),
+    "lenskit": (("lenskit",), "LensKit models by name, ours in its pipelines"),
+    "implicit": (("implicit",), "implicit models by name, in evaluations, attacks and audits"),
+    "surprise": (("surprise",), "Surprise models by name"),
+    "rectools": (("rectools",), "RecTools models by name, ours with its interface"),
+    "recbole": (("recbole",), "RecBole models by name; Python 3.11"),
     "oracle": (("opendp",), "a second opinion on noise and maps"),
 }
 """What each extra gives, and the modules that show that it is there."""

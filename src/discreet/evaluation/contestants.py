@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.models.foreign.lookup import is_outside, of_library
 from discreet.models.recommender import Recommender
 from discreet.models.registry import registered, settings_of, with_settings
 from discreet.privacy.numbers import Rational
@@ -47,6 +48,8 @@ def _listed(model: Any) -> list[Any]:
 
 def _with_budgets(name: str | None, pattern: Any, epsilons: list[Rational] | None) -> Iterable[tuple[str, Any]]:
     """One model, or one for each budget where it has a budget."""
+    if isinstance(pattern, str) and is_outside(pattern):
+        pattern = of_library(pattern)
     kind, settings = _class_and_settings(pattern)
     if kind is None:
         yield name or label_of(pattern), pattern

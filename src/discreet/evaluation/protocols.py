@@ -73,9 +73,9 @@ def evaluate(
     ----------
     model
         A model, a list of models, or a mapping of names to models. A model is an object, a class, or the name of one
-        ("private-recommender"). Each split fits a new copy with the same settings; whether they were fitted before
-        makes no difference. A model of another library (``discreet.attacks.LensKitModel``, or any object with
-        ``fit(data)`` and ``recommend(users, n)`` or ``predict(pairs)``) is fitted on the training records together
+        ("private-recommender"; "lenskit:ItemKNN" of another library). Each split fits a new copy with the same
+        settings; whether they were fitted before makes no difference. A model of another library, or any object with
+        ``fit(data)`` and ``recommend(users, n)`` or ``predict(pairs)``, is fitted on the training records together
         with those records of the test users that it may know.
     data
         The records.

@@ -6,7 +6,6 @@ imported when one of these is called. ``python -m benchmarks bridges`` checks bo
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import polars as pl
 
 from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
-from discreet.errors import MissingExtraError
+from discreet.models.foreign.libraries import load
 from discreet.models.recommender import Recommender
 
 if TYPE_CHECKING:
@@ -42,9 +41,9 @@ def lenskit_scorer(model: Recommender, *, scale: str | None = None, ledger: Ledg
     The items of a LensKit dataset are taken for the public catalog. Scores for a person come from the model and from
     the history in that person's query.
     """
-    training = _load("lenskit.training", "lenskit")
-    ItemList: Any = _load("lenskit.data", "lenskit").ItemList
-    component: Any = _load("lenskit.pipeline", "lenskit").Component
+    training: Any = load("lenskit.training", "lenskit")
+    ItemList: Any = load("lenskit.data", "lenskit").ItemList
+    component: Any = load("lenskit.pipeline", "lenskit").Component
     TrainingOptions: Any = training.TrainingOptions
 
     class DiscreetScorer(component[ItemList], training.Trainable):
@@ -86,8 +85,8 @@ def rectools_model(model: Recommender, *, scale: str | None = None, ledger: Ledg
     -------
     The items of a RecTools dataset are taken for the public catalog.
     """
-    columns: Any = _load("rectools", "rectools").Columns
-    base: Any = _load("rectools.models.base", "rectools").ModelBase
+    columns: Any = load("rectools", "rectools").Columns
+    base: Any = load("rectools.models.base", "rectools").ModelBase
 
     class DiscreetModel(base):
         recommends_for_warm = False
@@ -131,14 +130,6 @@ def rectools_model(model: Recommender, *, scale: str | None = None, ledger: Ledg
             raise NotImplementedError("use similar_items of the model of discreet")
 
     return DiscreetModel()
-
-
-def _load(module: str, extra: str) -> Any:
-    """An optional library, or an error that says how to get it."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or module, extra) from error
 
 
 def _fitted(model: Recommender, frame: pl.DataFrame, items: list[Any], scale: str | None, ledger: Any) -> Recommender:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -25,6 +25,7 @@ __all__ = [
     "Entry",
     "Gives",
     "class_of",
+    "code_at",
     "create",
     "entries",
     "entry_of",
@@ -38,6 +39,8 @@ __all__ = [
 
 GROUP = "discreet.models"
 """The entry points by which installed packages give their recommenders names."""
+
+PLACES = "Write package.module:Class or file.py:Class."
 
 Gives = Literal["recommender", "counts", "top list", "pairs", "synthetic data", "tags", "tag recommender", "answers"]
 """What one gets: a fitted model, or a release of that kind."""
@@ -84,10 +87,10 @@ class Entry:
         if not self.package:
             return getattr(import_module(f"discreet.{module}"), attribute)
         try:
-            return _class_in(module, attribute)
-        except Exception as error:
+            return _as_class(_found(module, attribute), self.place)
+        except UsageError as error:
             raise UsageError(
-                f"{self.name!r} of the package {self.package} cannot be loaded: {error}.",
+                f"{self.name!r} of the package {self.package} cannot be loaded: {error.what}",
                 remedy=f"Put {self.place} right, or remove the package.",
             ) from error
 
@@ -244,27 +247,47 @@ def class_of(name: str, gives: Gives | None = None) -> type[Any]:
 
 
 def imported(place: str) -> type[Any]:
-    """The class at "package.module:Class" or "file.py:Class"; modules of the current folder are found, too."""
+    """The class at "package.module:Class" or "file.py:Class"; see ``code_at``."""
+    return _as_class(code_at(place), place)
+
+
+def code_at(place: str, more: str = "") -> Callable[..., Any]:
+    """The class or function at "package.module:Name" or "file.py:Name"; modules of the current folder are found, too.
+
+    ``more`` says in errors what else could have been written.
+    """
     where, _, name = place.rpartition(":")
+    if not where or not name:
+        raise UsageError(f"{place!r} is not the place of a class.", remedy=f"{PLACES} {more}".rstrip())
     file = Path(where)
     folder, module = (file.parent, file.stem) if file.suffix == ".py" else (Path(), where)
     if str(folder.resolve()) not in sys.path:
         sys.path.insert(0, str(folder.resolve()))
+    return _found(module, name, more)
+
+
+def _found(module: str, name: str, more: str = "") -> Callable[..., Any]:
+    remedy = f"{PLACES} {more}".rstrip()
     try:
-        return _class_in(module, name)
+        found: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{module}:{name} cannot be imported: there is no module {error.name!r}.", remedy=remedy
+        ) from error
     except Exception as error:
-        said = (
-            error if isinstance(error, ImportError | AttributeError | TypeError) else f"{type(error).__name__}: {error}"
-        )
-        raise UsageError(f"{place} cannot be imported: {said}.", remedy="Write package.module:Class.") from error
-
-
-def _class_in(module: str, name: str) -> type[Any]:
-    found: Any = import_module(module)
+        raise UsageError(
+            f"{module}:{name} cannot be imported: {type(error).__name__}: {error}.", remedy=remedy
+        ) from error
     for part in name.split("."):
-        found = getattr(found, part)
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise UsageError(f"{module} has no class or function {name!r}.", remedy=remedy)
+    return found
+
+
+def _as_class(found: Callable[..., Any], place: str) -> type[Any]:
     if not isinstance(found, type):
-        raise TypeError(f"{name} is not a class")
+        raise UsageError(f"{place} is not a class.", remedy=PLACES)
     return found
 
 

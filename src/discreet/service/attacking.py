@@ -46,8 +46,8 @@ def factory_of(
     With ``code`` the name may also be that of a class of somebody's own or of another library, which imports it: for
     the person who typed it, never for a request.
     """
-    from discreet.attacks.engine.foreign.lookup import is_outside, outside
     from discreet.attacks.engine.making import made
+    from discreet.models.foreign.lookup import is_outside, outside
     from discreet.models.registry import create, registered, settings_of
     from discreet.neighbors.neighbor_model import NeighborModel
     from discreet.neighbors.similarity import Similarity

@@ -16,13 +16,14 @@ import pytest
 
 import discreet as dc
 from discreet.attacks import audit
-from discreet.attacks.engine.foreign.answers import list_of, scores_of
 from discreet.attacks.engine.identity import identity
-from discreet.attacks.engine.making import Made, made
+from discreet.attacks.engine.making import made
 from discreet.attacks.engine.randomness import fixed_seeds, reseed
 from discreet.attacks.engine.targets import Target
 from discreet.data.ids import IdMap
 from discreet.errors import DataError, EvaluationError, UsageError
+from discreet.models.foreign.answers import list_of, scores_of
+from discreet.models.foreign.making import Made
 from discreet.privacy.losses import Pure
 
 # So sure that a correct model is refuted once in 10¹⁰ times; one without noise is refuted by far fewer runs.
@@ -171,10 +172,10 @@ class Model:
 
 
 def test_processes_that_import_the_same_seed_draw_differently(films, tmp_path: Path, monkeypatch) -> None:
-    from discreet.attacks.engine.foreign.lookup import outside
     from discreet.attacks.engine.runs import Job
     from discreet.attacks.engine.workers import WorkerPool
     from discreet.attacks.games.registry import attack
+    from discreet.models.foreign.lookup import outside
 
     CANARY_PREDICTIONS: Any = attack("canary-predictions")
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from discreet.attacks import LensKitModel, audit
-from discreet.attacks.engine.foreign.lookup import HTTPModel, outside
 from discreet.errors import DataError, EvaluationError, MissingExtraError, UsageError
+from discreet.models.foreign.lookup import HTTPModel, outside
 
 
 class Popularity(BaseHTTPRequestHandler):

@@ -7,8 +7,8 @@ import pytest
 
 import discreet as dc
 from discreet.attacks import audit
-from discreet.attacks.engine.foreign.libraries import ScoreModel
 from discreet.errors import DataError, UsageError
+from discreet.models.foreign.libraries import ScoreModel
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.attacks.engine.claims import ClaimLike, as_guarantee
-from discreet.attacks.engine.foreign.wrapper import is_foreign
-from discreet.attacks.engine.making import made, notes_on_noise
+from discreet.attacks.engine.foreign import is_foreign
+from discreet.attacks.engine.making import by_name, made, notes_on_noise
 from discreet.attacks.engine.report import AuditReport
 from discreet.attacks.engine.rules import stacked
 from discreet.attacks.engine.runs import Job, perform
@@ -58,8 +58,8 @@ def audit(
     model
         What to audit, not fitted: a ``Recommender``, a ``Method`` (``Asked`` says which queries and which coupling),
         or any object with ``fit(data)`` and one of ``predict``, ``recommend`` and ``similar_items``; or a class or
-        function that makes one. Every run has a new model: what a class or function makes, or a copy of the object,
-        with a new state of its random generators.
+        function that makes one; or the name of a model of another library ("lenskit:ItemKNN"). Every run has a new
+        model: what a class or function makes, or a copy of the object, with a new state of its random generators.
     data
         Interactions, tag assignments or a table, whichever the model is made for: the records for the games that are
         played on real ones. They are fitted without a charge, inside a sandbox; the report is for their owner.
@@ -115,7 +115,7 @@ def audit(
     require_records(data)
     clock, kept = Clock(seconds, time.monotonic()), None if folder is None else Path(folder)
     listed = attacks_of(attacks, type(data))
-    target = Target.of(model, data, claim=as_guarantee(claim, unit), cap=cap, folder=kept)
+    target = Target.of(by_name(model), data, claim=as_guarantee(claim, unit), cap=cap, folder=kept)
     if kept is not None:
         _ = target.identity  # refuses what could not be told from another version
     notes = list(_noise(target, data, clock))

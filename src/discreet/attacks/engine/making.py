@@ -6,44 +6,26 @@ import copy
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.attacks.engine.foreign.wrapper import is_foreign
+from discreet.attacks.engine.foreign import is_foreign, name_of
 from discreet.attacks.engine.randomness import fixed_seeds, reseed
 from discreet.attacks.games.observing import everything_shown
 from discreet.errors import DiscreetError, EvaluationError, Remedy, UsageError
+from discreet.models.foreign.lookup import is_outside, of_library
+from discreet.models.foreign.making import called
+from discreet.models.recommender import Recommender
+from discreet.models.registry import create
 
 if TYPE_CHECKING:
     from discreet.attacks.engine.targets import Target
 
-__all__ = ["Made", "is_maker", "made", "notes_on_noise"]
+__all__ = ["by_name", "is_maker", "made", "makers_of", "notes_on_noise", "speaks_for_itself"]
 
 REFITS = 8
 """Fits of each of two copies: equal answers in all of them are no accident."""
-
-
-@dataclass(frozen=True)
-class Made:
-    """A class or function with its keyword arguments, called anew for every run."""
-
-    make: Callable[..., Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        try:
-            inspect.signature(self.make).bind(**self.settings)
-        except TypeError as error:
-            raise UsageError(
-                f"{_called(self.make)} cannot be made with these settings: {error}.",
-                remedy=Remedy("Give a function that makes it.", cli="Give its settings with --option NAME=VALUE."),
-            ) from None
-        except ValueError:
-            pass  # a signature that Python does not know; the call will tell
-
-    def __call__(self) -> Any:
-        return self.make(**copy.deepcopy(dict(self.settings)))
 
 
 def is_maker(prototype: Any) -> bool:
@@ -51,6 +33,23 @@ def is_maker(prototype: Any) -> bool:
     if isinstance(prototype, type | partial) or inspect.isroutine(prototype):
         return True
     return callable(prototype) and not any(callable(getattr(prototype, name, None)) for name in ("fit", "release"))
+
+
+def by_name(model: Any) -> Any:
+    """A model, method or maker as it is; of a name what it stands for, with the settings that it has without any.
+
+    Names are those of discreet and of models of other libraries ("lenskit:ItemKNN"), never code.
+    """
+    if not isinstance(model, str):
+        return model
+    return of_library(model) if is_outside(model) else create(model)
+
+
+def makers_of(models: Any) -> dict[str, Callable[[], Any]]:
+    """What makes models, by name: of one maker or name, or of several with their names."""
+    listed = models if isinstance(models, Mapping) else {"": models}
+    makers = {name: partial(made, by_name(one)) if isinstance(one, str) else one for name, one in listed.items()}
+    return {name or name_of(make()): make for name, make in makers.items()}
 
 
 def made(prototype: Any) -> Any:
@@ -66,9 +65,15 @@ def made(prototype: Any) -> Any:
         raise
     except Exception as error:
         raise EvaluationError(
-            f"{_called(prototype)}() raised {type(error).__name__}: {error}.",
+            f"{called(prototype)}() raised {type(error).__name__}: {error}.",
             remedy=Remedy("Give a function that makes it.", cli="Give its settings with --option NAME=VALUE."),
         ) from error
+
+
+def speaks_for_itself(prototype: Any) -> bool:
+    """Whether a model states its own guarantee."""
+    example = made(prototype)
+    return isinstance(example, Recommender) or callable(getattr(example, "release", None))
 
 
 def _copied(prototype: Any) -> Any:
@@ -96,12 +101,6 @@ def _built_again(prototype: Any) -> Any:
     else:
         return None
     return type(prototype)(**copy.deepcopy(settings))
-
-
-def _called(make: Any) -> str:
-    if isinstance(make, Made):
-        return _called(make.make)
-    return getattr(make, "__qualname__", None) or type(make).__name__
 
 
 def notes_on_noise(target: Target, small: Any, *, seconds: float) -> tuple[str, ...]:

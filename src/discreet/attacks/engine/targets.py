@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.engine.foreign.wrapper import ForeignModel, as_release, guarded, is_foreign, name_of
+from discreet.attacks.engine.foreign import ForeignModel, as_release, guarded, is_foreign, name_of
 from discreet.attacks.engine.identity import identity
 from discreet.attacks.engine.making import is_maker, made
 from discreet.attacks.engine.queries import Asked, Request

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from discreet.attacks.engine.bounds import epsilon_ceiling, epsilon_lower_bound
-from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any, name_of
+from discreet.attacks.engine.foreign import as_tables, fit_any
+from discreet.attacks.engine.making import makers_of
 from discreet.attacks.games.datasets import drawn_user
 from discreet.attacks.games.game import Features, GivenGame, NeighboringData, View
 from discreet.attacks.games.observing import predicted
@@ -147,7 +148,7 @@ class SybilAttack(GivenGame):
 
     def run(
         self,
-        models: Factory | Mapping[str, Factory],
+        models: Factory | str | Mapping[str, Factory | str],
         data: Interactions,
         *,
         targets: int | Iterable[Hashable] = 20,
@@ -161,8 +162,8 @@ class SybilAttack(GivenGame):
         Parameters
         ----------
         models
-            What makes a fresh model: anything with ``fit(data)`` and ``predict(pairs)`` or ``recommend(users, n)``.
-            Several by name.
+            What makes a fresh model: anything with ``fit(data)`` and ``predict(pairs)`` or ``recommend(users, n)``; or
+            the name of one ("slope-one", "lenskit:ItemKNN"). Several by name.
         data
             The records. Each target costs two fits of each model.
         targets
@@ -175,7 +176,7 @@ class SybilAttack(GivenGame):
             Called with the number of fits done and of all fits.
         """
         drawn = self.draw_targets(data, targets, seed)
-        named = models if isinstance(models, Mapping) else {name_of(models()): models}
+        named = makers_of(models)
         if not named:
             raise UsageError("there is no model to attack.")
         rows, each = [], 2 * len(drawn)
@@ -377,7 +378,7 @@ class BetaSybilAttack(SybilAttack):
 
     def run(
         self,
-        models: Factory | Mapping[str, Factory],
+        models: Factory | str | Mapping[str, Factory | str],
         data: Interactions,
         *,
         progress: Progress | None = None,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
+from discreet.attacks.engine.foreign import as_tables, fit_any
 from discreet.attacks.engine.making import made
 from discreet.attacks.games.datasets import with_users
 from discreet.attacks.games.game import Features, NeighboringData

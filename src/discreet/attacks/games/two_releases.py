@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
+from discreet.attacks.engine.foreign import as_tables, fit_any
 from discreet.attacks.games.datasets import drawn_user, with_users
 from discreet.attacks.games.game import RECORD, Attack, Features, NeighboringData
 from discreet.attacks.games.observing import predicted, recommended

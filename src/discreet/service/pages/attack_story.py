@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet import __version__
 from discreet.attacks import SybilAttack
-from discreet.attacks.engine.foreign.wrapper import as_tables, fit_any
+from discreet.attacks.engine.foreign import as_tables, fit_any
 from discreet.attacks.games.datasets import with_users
 from discreet.attacks.games.observing import predicted
 from discreet.data import Interactions, synthetic

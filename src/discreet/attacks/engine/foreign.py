@@ -1,4 +1,4 @@
-"""Other people's models behind the interface that the games use; their exceptions become errors of ours."""
+"""Other people's models with answers as tables; their exceptions become errors of ours."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.attacks.engine.foreign.answers import Pair, ask_list, ask_scores, list_table, plain, score_table
-from discreet.attacks.engine.queries import Request
 from discreet.data.interactions import Interactions
 from discreet.data.readers import write
 from discreet.errors import DataError, DiscreetError, EvaluationError
+from discreet.models.foreign.answers import Pair, ask_list, ask_scores, list_table, plain, score_table
 from discreet.models.recommender import Recommender
 from discreet.privacy.guarantees import Guarantee, Standing
 from discreet.privacy.losses import Pure
@@ -69,7 +68,7 @@ class ForeignModel:
     def __init__(self, model: Any, name: str, folder: Path | None = None) -> None:
         self.model_ = model
         self.data_: Any = None
-        self._name = name
+        self.name = name
         self._folder = folder
 
     def __getattr__(self, name: str) -> Any:
@@ -82,7 +81,7 @@ class ForeignModel:
     def fit(self, data: Any) -> ForeignModel:
         """Let the model learn."""
         self.data_ = data
-        with guarded(f"{self._name}.fit", data, self._folder):
+        with guarded(f"{self.name}.fit", data, self._folder):
             self.model_.fit(_as_annotated(self.model_.fit, data))
         return self
 
@@ -100,7 +99,7 @@ class ForeignModel:
         return list_table([(one, self._ask(method, ask_list, one, n)) for one in asked], whose, what)
 
     def _ask(self, method: str, how: Callable[..., Any], *asked: Any) -> Any:
-        question = f"{self._name}.{method}({asked[0]!r:.60})"
+        question = f"{self.name}.{method}({asked[0]!r:.60})"
         with guarded(question, self.data_, self._folder):
             try:
                 return how(getattr(self.model_, method), *asked, self.data_.items)
@@ -156,7 +155,7 @@ def guarded(what: str, data: Any, folder: Path | None = None) -> Iterator[None]:
 
 def _kept(data: Any, folder: Path | None) -> Path | None:
     """Write the dataset that a model failed on; where that cannot be done, None."""
-    data = data.table if isinstance(data, Request) else data
+    data = getattr(data, "table", data)  # of a request for answers to queries
     try:
         place = (folder or _temporary()) / f"failed-{data.fingerprint[-12:]}.parquet"
         if not place.exists():

@@ -1,13 +1,15 @@
-"""Models of other libraries behind the interface that the attacks use: fit, predict, recommend.
+"""Models of other libraries behind one interface: fit, predict, recommend.
 
 Each is wrapped so that a client sees what the library itself would show; nothing is added and no noise is drawn.
 """
 
 from __future__ import annotations
 
+import io
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -16,22 +18,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from discreet.attacks.engine.foreign.answers import Pair, list_table, score_table
 from discreet.common.arrays import Codes, Floats
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, MissingExtraError, UsageError
+from discreet.errors import DataError, DiscreetError, EvaluationError, MissingExtraError, UsageError
+from discreet.models.foreign.answers import Pair, list_table, score_table
+from discreet.models.foreign.making import Made
 
-__all__ = ["ImplicitModel", "LensKitModel", "RecToolsModel", "ScoreModel", "SurpriseModel"]
+__all__ = ["ImplicitModel", "LensKitModel", "RecToolsModel", "ScoreModel", "ScoringModel", "SurpriseModel", "load"]
 
 
 class CodedModel(ABC):
     """A model that works on the codes of users and items. It defines ``_predict``, ``_recommend`` or both."""
 
+    name: ClassVar[str]
     data_: Interactions
 
     def fit(self, data: Interactions) -> Self:
         """Learn from records."""
-        self._fit(data)
+        try:
+            with redirect_stdout(io.StringIO()):  # what libraries say on the way
+                self._fit(data)
+        except DiscreetError:
+            raise
+        except Exception as error:
+            raise EvaluationError(f"{self.name}.fit raised {type(error).__name__}: {error}.") from error
         self.data_ = data
         return self
 
@@ -76,6 +86,11 @@ class LibraryModel(CodedModel):
     make: Callable[[], Any] | None = None
     k: int = 20
 
+    @classmethod
+    def named(cls, kind: Callable[..., Any], settings: Mapping[str, Any]) -> Self:
+        """One of the library's models, found by its name, with settings of its own."""
+        return cls(make=Made(kind, settings))
+
 
 class ImplicitModel(LibraryModel):
     """A model of ``implicit``: it recommends lists and predicts no ratings.
@@ -100,7 +115,7 @@ class ImplicitModel(LibraryModel):
     def _fit(self, data: Interactions) -> None:
         from scipy.sparse import csr_matrix
 
-        nearest = _load("implicit.nearest_neighbours", "implicit")
+        nearest = load("implicit.nearest_neighbours", "implicit")
         self.model_ = self.make() if self.make is not None else nearest.CosineRecommender(K=self.k)
         self.rows_ = csr_matrix(data.csr, dtype=np.float64)
         # Its kernels take 32-bit positions and no others.
@@ -140,7 +155,7 @@ class SurpriseModel(LibraryModel):
     predict = CodedModel._predicted
 
     def _fit(self, data: Interactions) -> None:
-        surprise = _load("surprise", "surprise")
+        surprise = load("surprise", "surprise")
         if data.rating is None or data.scale is None:
             raise UsageError("Surprise learns from ratings on a public scale.")
         reader = surprise.Reader(rating_scale=(float(data.scale.low), float(data.scale.high)))
@@ -173,27 +188,27 @@ class LensKitModel(LibraryModel):
     recommend = CodedModel._recommended
 
     def _fit(self, data: Interactions) -> None:
-        pipelines, knn = _load("lenskit.pipeline", "lenskit"), _load("lenskit.knn", "lenskit")
+        pipelines, knn = load("lenskit.pipeline", "lenskit"), load("lenskit.knn", "lenskit")
         scorer = self.make() if self.make is not None else knn.UserKNNScorer(max_nbrs=self.k)
         columns: dict[str, Any] = {"user_id": data.user, "item_id": data.item}
         if data.rating is not None:
             columns["rating"] = data.rating.astype(np.float64)
-        frame = _load("pandas", "lenskit").DataFrame(columns)
+        frame = load("pandas", "lenskit").DataFrame(columns)
         # Without a fallback: a rating that the scorer does not know is not answered.
         self.pipeline_ = pipelines.topn_pipeline(scorer, predicts_ratings="raw")
-        self.pipeline_.train(_load("lenskit.data", "lenskit").from_interactions_df(frame))
+        self.pipeline_.train(load("lenskit.data", "lenskit").from_interactions_df(frame))
 
     def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         scores = np.full(users.size, np.nan)
         for user in np.unique(users):
             places = np.flatnonzero(users == user)
-            told = _load("lenskit", "lenskit").predict(self.pipeline_, int(user), items[places].tolist())
+            told = load("lenskit", "lenskit").predict(self.pipeline_, int(user), items[places].tolist())
             known = dict(zip(np.asarray(told.ids()).tolist(), np.asarray(told.scores()).tolist(), strict=True))
             scores[places] = [known.get(int(item), np.nan) for item in items[places]]
         return scores
 
     def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
-        told = _load("lenskit", "lenskit").recommend(self.pipeline_, user, n=n)
+        told = load("lenskit", "lenskit").recommend(self.pipeline_, user, n=n)
         return told.ids(), told.scores()
 
 
@@ -211,8 +226,8 @@ class RecToolsModel(LibraryModel):
     name: ClassVar[str] = "rectools"
 
     def _fit(self, data: Interactions) -> None:
-        models, datasets = _load("rectools.models", "rectools"), _load("rectools.dataset", "rectools")
-        pandas = _load("pandas", "rectools")
+        models, datasets = load("rectools.models", "rectools"), load("rectools.dataset", "rectools")
+        pandas = load("pandas", "rectools")
         weight = np.ones(len(data)) if data.rating is None else data.rating.astype(np.float64)
         times = np.zeros(len(data), dtype=np.int64) if data.timestamp is None else data.timestamp
         columns = {"user_id": data.user, "item_id": data.item, "weight": weight}
@@ -221,7 +236,7 @@ class RecToolsModel(LibraryModel):
         if self.make is not None:
             self.model_ = self.make()
         else:
-            nearest = _load("implicit.nearest_neighbours", "rectools")
+            nearest = load("implicit.nearest_neighbours", "rectools")
             self.model_ = models.ImplicitItemKNNWrapperModel(nearest.CosineRecommender(K=self.k))
         self.model_.fit(self.dataset_)
 
@@ -239,35 +254,13 @@ class RecToolsModel(LibraryModel):
         )
 
 
-@dataclass
-class ScoreModel(CodedModel):
-    """Anything that scores all items for some users, as the models of RecBole do in ``full_sort_predict``.
+class ScoringModel(CodedModel):
+    """A model that scores all items for some users: ``scores_`` goes from codes of users to a row each."""
 
-    Parameters
-    ----------
-    learn
-        Is handed the records and returns a function from codes of users to scores, a row a user and a column an item;
-        an array, a tensor on the processor, or the rows one after another in one vector. NaN and −∞ stand for none.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> films = dc.synthetic.films(users=30, items=12, seed=7)
-    >>> def popular(data):
-    ...     return lambda users: np.tile(data.records_per_item, (users.size, 1))
-    >>> ScoreModel(popular).fit(films).recommend(["u1"], n=2)["rank"].to_list()
-    [1, 2]
-    """
-
-    name: ClassVar[str] = "scores"
-
-    learn: Callable[[Interactions], Callable[[Any], Any]]
+    scores_: Callable[[Any], Any]
 
     predict = CodedModel._predicted
     recommend = CodedModel._recommended
-
-    def _fit(self, data: Interactions) -> None:
-        self.scores_ = self.learn(data)
 
     def _scores_of(self, users: Codes, items: Codes) -> Iterable[float | None]:
         people, row = np.unique(users, return_inverse=True)
@@ -290,7 +283,35 @@ class ScoreModel(CodedModel):
         return scores.reshape(codes.size, self.data_.n_items)
 
 
-def _load(module: str, extra: str) -> ModuleType:
+@dataclass
+class ScoreModel(ScoringModel):
+    """Anything that scores all items for some users.
+
+    Parameters
+    ----------
+    learn
+        Is handed the records and returns a function from codes of users to scores, a row a user and a column an item;
+        an array, a tensor on the processor, or the rows one after another in one vector. NaN and −∞ stand for none.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> films = dc.synthetic.films(users=30, items=12, seed=7)
+    >>> def popular(data):
+    ...     return lambda users: np.tile(data.records_per_item, (users.size, 1))
+    >>> ScoreModel(popular).fit(films).recommend(["u1"], n=2)["rank"].to_list()
+    [1, 2]
+    """
+
+    name: ClassVar[str] = "scores"
+
+    learn: Callable[[Interactions], Callable[[Any], Any]]
+
+    def _fit(self, data: Interactions) -> None:
+        self.scores_ = self.learn(data)
+
+
+def load(module: str, extra: str) -> ModuleType:
     """An optional library, or an error that says how to get it."""
     try:
         return import_module(module)

@@ -1,0 +1,1 @@
+"""Models of other libraries, and classes written elsewhere, behind the interface of evaluations, attacks and audits."""
