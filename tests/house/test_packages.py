@@ -59,12 +59,14 @@ SUBJECTS: dict[str, str] = {
     "studies/twins": "neighbors",
     "attacks/engine/queries": "coupled",
     "attacks/games/tables": "coupled",
+    "combining/tables": "coupled",
     "privacy/showing": "reports",
 }
 """How a file begins: the one package of methods that it is about, and may import beside what its package may.
 
 A study measures the inside of the mechanism of its paper: its strategies, laws, similarity lists. Attacks on answers
-to queries choose the queries and the coupling, which are types of ``coupled``. Guarantees, releases and statements are
+to queries choose the queries and the coupling, which are types of ``coupled``; several curators agree on queries and
+couplings, and one file of ``combining`` writes them down. Guarantees, releases and statements are
 shown in notebooks by one file of ``privacy`` that may import ``reports``. What is only fitted or released is found
 in the registry, here too (docs/architecture.md).
 """

@@ -13,6 +13,7 @@ import typer
 from discreet.cli.commands import Settings, settings_of
 from discreet.cli.console import answer_json, answer_table, answer_text, counted, note, working
 from discreet.cli.reading import DataPath, TableReading
+from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.numerals import parse_whole
 from discreet.common.plain_json import parse_json
@@ -37,6 +38,7 @@ def query(
     queries: QueryOptions,
     coupling: CouplingOptions,
     reading: TableReading,
+    curator: CuratorRound,
     method: Annotated[
         str | None, typer.Option("--method", help="How to answer, see above; by the queries and the domain by default.")
     ] = None,
@@ -76,6 +78,11 @@ def query(
         discreet data generate survey --seed 7 --out survey.parquet
         discreet ledger open survey.parquet --epsilon 2 --unit group/replace:6 --ledger budget.db
         discreet query survey.parquet --random 10000 --epsilon 1 --coupling household --ledger budget.db --out answers/
+
+    [bold]Several curators[/bold] have the same questions answered on all their rows, with marginals, histogram,
+    shrunk-histogram or strategy (docs/curators.md):
+
+        discreet query survey.parquet --marginals 2 --epsilon 1 --no-ledger --round 1 --out a1/
     """
     from discreet.coupled.default_method import default_method
     from discreet.models.registry import create
@@ -83,8 +90,13 @@ def query(
     settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta)
     chosen = None if method is None else create(method, "answers", **settings)
     _check(queries, ask=ask, estimate=spending.estimate, method=method, synthetic=synthetic)
+    if curator.asked and (ask or synthetic is not None or spending.estimate):
+        raise UsageError(
+            "a round is noisy counts: --ask, --synthetic and --estimate are not for it.",
+            remedy="Leave them out, and draw rows from the combination: synthetic_rows(release, domains).",
+        )
     ledger = place = None
-    if not spending.estimate:
+    if not spending.estimate and not curator.asked:
         ledger = spending.opened()
         read = (data, queries.queries, reading.domains, coupling.file)
         if spending.out is not None:
@@ -100,6 +112,10 @@ def query(
         workload = queries.workload(table)
         if chosen is None:
             chosen = create(default_method(workload, draws_rows=synthetic is not None), "answers", **settings)
+        if curator.asked:
+            read = (data, queries.queries, reading.domains, coupling.file)
+            curator.run(chosen, table, spending, *read, workload=workload, coupling=coupled)
+            return
         if synthetic is not None:
             _require_rows(chosen, table, workload, coupled)
         if spending.estimate:
@@ -306,6 +322,10 @@ class CouplingOptions:
     components: Annotated[bool, typer.Option("--components", help="Rows depend on each other through others, too.")] = (
         False
     )
+    at_most: Annotated[
+        int | None,
+        typer.Option("--at-most", metavar="K", min=1, help="State the most rows of a group, the same for all tables."),
+    ] = None
 
     @property
     def file(self) -> Path | None:
@@ -318,8 +338,8 @@ class CouplingOptions:
 
         name = self.coupling
         if name is None:
-            if self.components:
-                raise UsageError("--components goes with --coupling.")
+            if self.components or self.at_most is not None:
+                raise UsageError("--components and --at-most go with --coupling.")
             return None
         group = next((one for one in table.to_frame().columns if one not in table.attributes), None)
         if name == group:
@@ -337,4 +357,5 @@ class CouplingOptions:
                 f"--coupling {name!r} is neither a column of this table, which {grouped}, nor a file.",
                 remedy=f"Give the group column, a public attribute ({', '.join(table.attributes)}) or a file of edges.",
             )
-        return found.as_components() if self.components else found
+        found = found.as_components() if self.components else found
+        return found if self.at_most is None else found.at_most(self.at_most)

@@ -19,16 +19,31 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a 
 
 
 @command(app)
-def show(folder: Folder, as_json: AsJson = False) -> None:
-    """The guarantee of a release, and how it was made.
+def show(
+    folder: Folder,
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="NAME", help="Show this table of the release, and nothing else.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The guarantee of a release, and how it was made; or one of its tables.
 
     [bold]Example[/bold]
 
         discreet release show counts/
+        discreet release show counts/ --part counts
     """
     from discreet.privacy import Release
 
     release = Release.load(folder)
+    if part is not None:
+        table = release.table(part)
+        if as_json:
+            answer_json(table.to_dicts())
+            return
+        numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
+        answer_table(part, table.columns, table.rows(), numbers=numbers)
+        return
     if as_json:
         answer_json(
             release_facts(
@@ -88,11 +103,11 @@ def combine(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add up the releases of several curators: counts, or a round of a model. It costs nothing.
+    """Add up the releases of several curators: counts, or a round of a model, of tags or of queries. It costs nothing.
 
-    All parts are of one method, with the same settings but for epsilon and delta, and have the same catalog. Where
-    nobody is in two of them, the guarantee is the weakest of theirs. It is charged to nobody: each curator has charged
-    their own part.
+    All parts are of one method, with the same settings but for epsilon and delta, and have the same catalog, the same
+    lists of tags, or the same domains and queries. Where nobody is in two of them, the guarantee is the weakest of
+    theirs. It is charged to nobody: each curator has charged their own part.
 
     [bold]Example[/bold]: counts of two shops, and a model of theirs in two rounds
 

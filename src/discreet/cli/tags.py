@@ -11,6 +11,7 @@ import typer
 from discreet.cli.commands import Settings, chosen_from, command, group, settings_of
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, counted, note, working
 from discreet.cli.reading import DataPath, Reading, TimedReading
+from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import Charging, Spending, answer_release, release_facts, saved, say_estimate
 from discreet.common.replacing import Kind, Place
 from discreet.errors import DataError, ReleaseError, UsageError
@@ -81,6 +82,7 @@ def release(
     spending: Spending,
     lists: PublicLists,
     reading: TimedReading,
+    curator: CuratorRound,
     method: Annotated[str, typer.Option("--method", help="How to release, see above.")] = "ptr-j",
     unit: Annotated[
         str | None, typer.Option("--unit", help="For ptr-j, what is protected: user or assignment.")
@@ -111,17 +113,24 @@ def release(
         discreet ledger open tags.parquet --epsilon 2 --delta 1e-5 --ledger b.db
         discreet tags release tags.parquet --epsilon 1 --delta 1e-6 --vocabulary public.txt --ledger b.db --out release/
         discreet tags recommend release/ --user u3 --resource page-9 -n 10 --data tags.parquet
+
+    [bold]Several curators[/bold] release round by round, each with their own tags (docs/curators.md):
+
+        discreet tags release tags.parquet --epsilon 1 --vocabulary public.txt --no-ledger --round 1 --out a1/
     """
     from discreet.models.registry import registered
 
     settings = settings_of(option, epsilon=spending.epsilon, delta=spending.delta, unit=unit, topics=topics)
     take_all = registered(method, "tags").posts_are_public
     ledger = place = None
-    if not spending.estimate:
+    if not spending.estimate and not curator.asked:
         ledger = spending.opened()
         place = spending.place(spending.out, RELEASE, data, lists.vocabulary, lists.resources)
     triples = lists.of(reading.tags(data), take_all=take_all)
     chosen = _method(method, settings, triples)
+    if curator.asked and not spending.estimate:
+        curator.run(chosen, triples, spending, data, lists.vocabulary, lists.resources)
+        return
     if place is None:
         say_estimate(chosen.estimate(triples), as_json=spending.as_json)
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.combining.promises import People, combined_guarantee, described, stated_budget
+from discreet.combining.public_side import require_same_list
 from discreet.combining.shared import (
     BUDGET,
     ROUND,
@@ -23,13 +25,12 @@ from discreet.combining.shared import (
     loaded,
     named,
     require_round,
-    require_same_items,
 )
 from discreet.combining.stages import Array, Stage, by_round, epsilon_like, part_name, played
 from discreet.common.arguments import require_choice
 from discreet.common.foreign import foreign_errors
-from discreet.errors import ReleaseError, UsageError
-from discreet.models.registry import registered
+from discreet.errors import ReleaseError, Remedy, UsageError
+from discreet.models.registry import Entry, entry_of
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.method import Method, Plan
 from discreet.privacy.numbers import as_fraction
@@ -111,7 +112,13 @@ def _require_several(releases: Sequence[Release]) -> None:
             seen[leaf] = named(release)
     units = {str(one.guarantee.unit): one for one in releases}
     if len(units) > 1:
-        raise ReleaseError(f"the parts protect different units: {' and '.join(units)}.")
+        raise ReleaseError(
+            f"the parts protect different units: {' and '.join(units)}.",
+            remedy=Remedy(
+                "All curators need the same unit; of groups of rows, the same largest one: Coupling.at_most(k).",
+                cli="All curators need the same unit; of groups of rows, the same largest one: --at-most K.",
+            ),
+        )
 
 
 Added = tuple[dict[str, Any], Guarantee, Mapping[str, Any]]
@@ -161,7 +168,7 @@ def _added_releases(releases: Sequence[Release], people: People) -> Added:
 
 def _sums_of(release: Release) -> Mapping[str, tuple[str, ...]]:
     """The parts of a release that are sums; refuses what is not made of sums, and says what to do."""
-    method, known = registered(release.mechanism), release.parameters
+    entry, known = entry_of(release.mechanism), release.parameters
     if "series" in known:
         raise ReleaseError(f"{named(release)} is a step of a series, which cannot be combined.")
     if "finish" in known:
@@ -169,20 +176,25 @@ def _sums_of(release: Release) -> Mapping[str, tuple[str, ...]]:
             f"the counts of {named(release)} are finished, so they are no sums any more.",
             remedy="Combine the counts as they were drawn, and finish the combination.",
         )
-    adds = dict(getattr(method, "adds", {}))
-    # An array beside the sums is what an earlier round has said.
-    later = any(not isinstance(part, pl.DataFrame) and name not in adds for name, part in release.parts.items())
+    adds = dict(getattr(entry.load(), "adds", {}))
+    # An array beside the sums is what an earlier round has said, and other counts were made of sums afterwards.
+    others = [part for name, part in release.parts.items() if name not in adds]
+    later = any(not isinstance(part, pl.DataFrame) or COUNT in part.columns for part in others)
     stated = all(isinstance(known.get(adds[name][0]), float) for name in adds if name in release.parts)
     if not adds or later or not stated:
-        way = _round_by_round(method)
+        way = _round_by_round(entry)
         raise ReleaseError(f"releases of {release.mechanism} cannot be added up{way[0]}.", remedy=way[1])
     return adds
 
 
-def _round_by_round(method: type[Any]) -> tuple[str, str]:
+def _round_by_round(entry: Entry) -> tuple[str, str]:
+    method = entry.load()
     if issubclass(method, Method) and method.reads == "sums":
+        made = "each was made by what its first round said, which differs"
+        if entry.takes == "table":
+            made = "answers are made of noisy counts, which such a release does not keep"
         return (
-            ": each was made by what its first round said, which differs",
+            f": {made}",
             "Run the method round by round: --round 1, combine, --round 2 --after … (docs/curators.md).",
         )
     return "", "Take a method that releases sums over people, such as weighted counts or private-recommender."
@@ -210,8 +222,9 @@ def _require_same_parts(first: Release, other: Release) -> None:
             raise ReleaseError(f"of {named(first)} and {named(other)} one has no part {name!r}.")
         mine, theirs = first.parts[name], other.parts[name]
         if isinstance(mine, pl.DataFrame) and isinstance(theirs, pl.DataFrame):
-            require_same_items(mine["item_id"], theirs["item_id"], named(other))
             keys = [column for column in mine.columns if column not in (COUNT, *TEXTS)]
+            if keys[0] in theirs.columns:
+                require_same_list(mine[keys[0]], theirs[keys[0]], named(other))
             if not all(column in theirs.columns and mine[column].equals(theirs[column]) for column in keys):
                 raise ReleaseError(f"the table {name!r} of {named(other)} has other rows.")
         elif np.shape(mine) != np.shape(theirs):
@@ -232,11 +245,13 @@ def _sum_of(releases: Sequence[Release], name: str) -> Any:
 def _added_rounds(releases: Sequence[Release], people: People) -> Added:
     for one in releases:
         require_round(one, "each part")
-    first, shared = releases[0], Shared.of_release(releases[0])
+    first, (shared, *others) = releases[0], [Shared.of_release(one) for one in releases]
     number = first.parameters["round"]["number"]
-    for one in releases[1:]:
-        shared.require_same(Shared.of_release(one), named(one))
+    for one, other in zip(releases[1:], others, strict=True):
+        shared.require_same(other, named(one))
         _require_same_round(first, one)
+    if number == 1:
+        shared = replace(shared, side=shared.side.of_all([one.side for one in others]))
     earlier = by_round(first.parts, number)
     summed = [_summed(arrays) for arrays in zip(*(by_round(one.parts, number)[-1] for one in releases), strict=True)]
     noise = [*first.parameters["round"]["noise"][:-1], _noise_of_sum(releases)]
@@ -244,10 +259,10 @@ def _added_rounds(releases: Sequence[Release], people: People) -> Added:
     if number == 1:
         like = _like(shared, releases, noise[0])
     driver = shared.method(**like)
-    plan = shared.plan(driver, shared.shape.public)
-    stage = played(driver, plan, shared.shape.public, [*earlier[:-1], summed])
+    plan = shared.side.plan(driver)
+    stage = played(driver, plan, shared.side.nobody, [*earlier[:-1], summed])
     if stage.made is None:
-        return _next_round(releases, people, {"like": like, "noise": noise}, summed)
+        return _next_round(releases, people, shared, {"like": like, "noise": noise}, summed)
     return _finished(releases, people, driver, plan, stage, noise)
 
 
@@ -290,19 +305,22 @@ def _like(shared: Shared, releases: Sequence[Release], noise: Sequence[float]) -
     """The budget of a single release with as much noise as the sum: it decides what such noise is good for."""
     deltas = [as_fraction(one.parameters.get("delta", 0)) for one in releases]
     method = shared.method(shared.settings["epsilon"], str(max(deltas)))
-    plan = shared.plan(method, shared.shape.public)
-    step = played(method, plan, shared.shape.public, []).next
+    plan = shared.side.plan(method)
+    step = played(method, plan, shared.side.nobody, []).next
     epsilon = epsilon_like(step, plan.loss, noise[0], max(deltas))
     return {"epsilon": str(shared.settings["epsilon"] if epsilon is None else epsilon), "delta": str(max(deltas))}
 
 
-def _next_round(releases: Sequence[Release], people: People, changed: dict[str, Any], summed: list[Array]) -> Added:
+def _next_round(
+    releases: Sequence[Release], people: People, shared: Shared, changed: dict[str, Any], summed: list[Array]
+) -> Added:
     """A round that others follow: as each of the parts, with the sums of all."""
     first = releases[0]
     number = first.parameters["round"]["number"]
     parameters = {
         **first.parameters,
         **stated_budget(releases),
+        "shape": shared.side.to_json(),
         "round": {**first.parameters["round"], **changed, "took_part": None},
         "combined": described(releases, people),
     }

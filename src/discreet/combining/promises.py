@@ -48,7 +48,8 @@ def combined_guarantee(
     how = "parallel composition" if disjoint else "composition of all parts"
     theorem = f"{how}, docs/proofs/combining.md, Theorem {1 if disjoint else 2}"
     declared = f"it was declared that {'nobody is in two' if disjoint else 'people may be in several'} of {count} parts"
-    gaps = ("people who are in several parts that were declared disjoint",) if disjoint else ()
+    who = "groups with rows" if each[0].unit.what == "group" else "people who are"
+    gaps = (f"{who} in several parts that were declared disjoint",) if disjoint else ()
     return replace(
         each[0],
         loss=loss,

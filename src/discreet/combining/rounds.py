@@ -11,15 +11,12 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
-
-from discreet.combining.shared import BUDGET, CATALOG, ROUND, Shared, leaf_parts, loaded, named, require_round
+from discreet.combining.public_side import PublicSide
+from discreet.combining.shared import BUDGET, ROUND, Shared, leaf_parts, loaded, named, require_round
 from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
 from discreet.common.foreign import foreign_errors
-from discreet.data.interactions import Interactions
 from discreet.errors import ReleaseError, UsageError
 from discreet.models.registry import registered
-from discreet.privacy.bounding import require_catalog
 from discreet.privacy.guarantees import Standing
 from discreet.privacy.losses import add, loss_from_json
 from discreet.privacy.method import Method, Plan, Rounds
@@ -37,9 +34,10 @@ __all__ = ["OneRound", "release_round"]
 def release_round(
     method: Method,
     data: Any,
-    *,
+    *asked: Any,
     after: Release | str | Path | None = None,
     contexts: Sequence[Any] = (),
+    coupling: Any = None,
     ledger: Ledger | None = None,
     allow_refuted: bool = False,
 ) -> Release:
@@ -50,11 +48,15 @@ def release_round(
     method
         With the budget of all rounds; a round spends the share that the method gives it.
     data
-        The records of this curator.
+        The records, tags or rows of this curator.
+    asked
+        For a table: the queries.
     after
         What the round before has released: the combination of all curators, or a folder with it. None for the first.
     contexts
         For counts: what to count by.
+    coupling
+        For a table: which rows depend on each other.
     ledger
         Where the loss of this round is charged.
     allow_refuted
@@ -74,7 +76,7 @@ def release_round(
     ('round', ['catalog', 'round1_1'])
     """
     return OneRound(method, None if after is None else loaded(after)).release(
-        data, contexts=contexts, ledger=ledger, allow_refuted=allow_refuted
+        data, *asked, contexts=contexts, coupling=coupling, ledger=ledger, allow_refuted=allow_refuted
     )
 
 
@@ -87,7 +89,7 @@ class _Ready:
     step: Step
     mechanisms: tuple[Any, ...]
     earlier: Sequence[Sequence[Array]]
-    catalog: pl.DataFrame
+    side: PublicSide
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +157,16 @@ class OneRound(Method):
             mine = replace(self, took_part=_took_part(self.after, known))
         return super(OneRound, mine).release(data, *asked, ledger=ledger, allow_refuted=allow_refuted, **options)
 
-    def plan(self, data: Any, *, contexts: Sequence[Any] = ()) -> Plan:
+    def plan(self, data: Any, *asked: Any, **options: Any) -> Plan:
         """What a release of this round will be and guarantee. Reads no record, spends nothing."""
-        whole = self._whole(data)
-        if not isinstance(whole, Interactions):
-            raise UsageError("rounds are combined for records of users and items.")
-        require_catalog(whole, "a release that several curators combine")
-        public = whole.emptied()
-        own = self.method.plan(public, **({"contexts": contexts} if contexts else {}))
-        shared = Shared.of(self.method, public, contexts, list(own.details.get("contexts", ())))
+        shared = Shared.of(self.method, self._whole(data), *asked, **options)
+        own = shared.side.plan(self.method)
+        if reason := self.method._not_combined(own):
+            raise UsageError(f"{self.method.name} cannot be combined: {reason}.", remedy="Take another method.")
         # What was released before is somebody else's: whatever is wrong with it is found here, before the charge.
         with foreign_errors(lambda words: ReleaseError(f"nothing can follow this round: {words}.")):
-            driver, plan, earlier, known = self._driver(shared, public, own)
-            step = played(driver, plan, public, earlier).next
+            driver, plan, earlier, known = self._driver(shared, own)
+            step = played(driver, plan, shared.side.nobody, earlier).next
         mechanisms = step.paid_by(own.loss)
         for mechanism, sums in zip(mechanisms, step.bounds, strict=True):
             mechanism.check(sums)
@@ -182,17 +181,16 @@ class OneRound(Method):
             joint=False,  # of a round nobody has results of their own
             expected={},
             details=details,
-            public=_Ready(driver, plan, step, mechanisms, earlier, shared.shape.catalog),
+            public=_Ready(driver, plan, step, mechanisms, earlier, shared.side),
         )
 
-    def _driver(
-        self, shared: Shared, public: Interactions, own: Plan
-    ) -> tuple[Method, Plan, Sequence[Sequence[Array]], dict[str, Any]]:
+    def _driver(self, shared: Shared, own: Plan) -> tuple[Method, Plan, Sequence[Sequence[Array]], dict[str, Any]]:
         """The method that decides what is asked for, with its plan: the same one for all curators."""
         if self.after is None:
             like = {name: shared.settings.get(name, "0") for name in BUDGET}
             return self.method, own, (), {"after": None, "took_part": None, "before": None, "like": like, "noise": []}
-        shared.require_same(Shared.of_release(self.after), named(self.after))
+        before_it = Shared.of_release(self.after)
+        shared.require_same(before_it, named(self.after))
         known = self.after.parameters["round"]
         driver = shared.method(**known["like"])
         facts = {
@@ -202,7 +200,8 @@ class OneRound(Method):
             "like": known["like"],
             "noise": known["noise"],
         }
-        return driver, shared.plan(driver, public), by_round(self.after.parts, known["number"]), facts
+        side = shared.side.after(before_it.side)
+        return driver, side.plan(driver), by_round(self.after.parts, known["number"]), facts
 
     def _followed(self) -> str:
         if self.after is None:
@@ -215,7 +214,7 @@ class OneRound(Method):
     def _plan(self, public: Any) -> Plan:
         return self.plan(public)
 
-    def _prepare(self, data: Interactions, plan: Plan) -> Any:
+    def _prepare(self, data: Any, plan: Plan) -> Any:
         return plan.public.method._prepare(data, plan.public.plan)
 
     def _rounds(self, plan: Plan) -> Rounds:
@@ -229,7 +228,7 @@ class OneRound(Method):
             for number, round_ in enumerate(rounds, start=1)
             for place, array in enumerate(round_, start=1)
         }
-        return {CATALOG: ready.catalog, **arrays}
+        return {**ready.side.parts, **arrays}
 
 
 def before(after: Release) -> dict[str, Any]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from discreet.data.interactions import Interactions
+from discreet.combining.public_side import PublicSide, public_side, public_side_of_release
 from discreet.errors import ReleaseError
 from discreet.models.registry import create
-from discreet.privacy.method import Method, Plan, settings_as_json
+from discreet.privacy.method import Method, settings_as_json
 from discreet.privacy.numbers import as_fraction
 from discreet.privacy.release import Release
-from discreet.series.records import RecordShape
 
 __all__ = [
     "BUDGET",
-    "CATALOG",
     "ROUND",
     "Shared",
     "leaf_parts",
@@ -27,16 +23,15 @@ __all__ = [
     "loaded",
     "named",
     "require_round",
-    "require_same_items",
 ]
 
-ROUND, CATALOG = "round", "catalog"
+ROUND = "round"
 BUDGET = ("epsilon", "delta")
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What curators have to agree on: the method with its settings but for the budget, the catalog, the rating scale.
+    """What curators have to agree on: the method with its settings but for the budget, and what is public of the data.
 
     Parameters
     ----------
@@ -44,46 +39,37 @@ class Shared:
         The method, by its name.
     settings
         All of its settings, JSON-able.
-    contexts
-        What is counted by, as it was declared.
-    shape
-        What is public about the records.
+    side
+        What is public about the data.
     """
 
     name: str
     settings: Mapping[str, Any]
-    contexts: tuple[str, ...]
-    shape: RecordShape
+    side: PublicSide
 
     @classmethod
-    def of(cls, method: Method, public: Interactions, contexts: Sequence[Any], used: Sequence[str]) -> Shared:
-        declared = tuple(str(one) for one in contexts)
-        return cls(method.name, settings_as_json(method), declared, RecordShape.of(public, list(used)))
+    def of(cls, method: Method, data: Any, *asked: Any, **options: Any) -> Shared:
+        return cls(method.name, settings_as_json(method), public_side(method, data, *asked, **options))
 
     @classmethod
     def of_release(cls, release: Release) -> Shared:
         """As a round says it."""
         known = release.parameters
-        shape = RecordShape.from_json(known["shape"], release.table(CATALOG))
-        return cls(known["method"], known["settings"], tuple(known["contexts"]), shape)
+        return cls(known["method"], known["settings"], public_side_of_release(release))
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the catalog."""
+        """Everything but the parts of ``side``."""
         return {
             "method": self.name,
             "settings": dict(self.settings),
-            "contexts": list(self.contexts),
-            "shape": self.shape.to_json(),
+            "contexts": list(self.side.contexts),
+            "shape": self.side.to_json(),
         }
 
     def method(self, epsilon: Any, delta: Any) -> Method:
         """The method with another budget."""
         budget = {name: value for name, value in zip(BUDGET, (epsilon, delta), strict=True) if name in self.settings}
         return create(self.name, **{**self.settings, **budget})
-
-    def plan(self, method: Method, public: Any) -> Plan:
-        """The plan of the method with some budget."""
-        return method.plan(public, **({"contexts": self.contexts} if self.contexts else {}))
 
     def require_same(self, other: Shared, whose: str) -> None:
         """Refuse another method, other settings, another catalog; budgets may differ."""
@@ -102,36 +88,7 @@ class Shared:
                 "different ways, and do not add up.",
                 remedy="All curators need a delta above 0, or none.",
             )
-        if self.contexts != other.contexts:
-            raise ReleaseError(f"{whose} has the contexts {list(other.contexts)}, not {list(self.contexts)}.")
-        self._require_same_public(other, whose)
-
-    def _require_same_public(self, other: Shared, whose: str) -> None:
-        require_same_items(self.shape.catalog["item_id"], other.shape.catalog["item_id"], whose)
-        for name in self.settings.get("features", ()):
-            if not self.shape.catalog[name].equals(other.shape.catalog[name]):
-                raise ReleaseError(f"{whose} has another column {name!r} in its catalog.")
-        words = {
-            "scale": "the rating scale",
-            "rated": "that there are ratings",
-            "may_repeat": "that records may repeat",
-        }
-        for name, what in words.items():
-            mine, theirs = getattr(self.shape, name), getattr(other.shape, name)
-            if mine != theirs:
-                raise ReleaseError(
-                    f"{what} is declared as {theirs!r} in {whose}, and as {mine!r} otherwise.",
-                    remedy="All curators need to read their records with the same options.",
-                )
-
-
-def require_same_items(mine: pl.Series, theirs: pl.Series, whose: str) -> None:
-    """Refuse another catalog, or the same one in another order."""
-    if mine.dtype == theirs.dtype and mine.equals(theirs):
-        return
-    same = mine.dtype == theirs.dtype and set(mine.to_list()) == set(theirs.to_list())
-    how = "the same items in another order" if same else "another catalog"
-    raise ReleaseError(f"{whose} has {how}.", remedy="Give all curators the same catalog file (--catalog).")
+        self.side.require_same(other.side, whose, self.settings)
 
 
 def loaded(release: Release | str | Path) -> Release:

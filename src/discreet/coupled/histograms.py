@@ -189,8 +189,8 @@ def _cell_noise(setting: QuerySetting, budget: Budget) -> float:
 def _way(setting: QuerySetting, budget: Budget) -> Way:
     """What public numbers decide: cells alone, a model alone, or by the largest cell ("look")."""
     cells, noise = setting.workload.n_cells, _cell_noise(setting, budget)
-    # A model of one attribute would be the histogram itself.
-    if len(setting.workload.shape) == 1 or setting.n_rows / cells >= PLAIN * noise:
+    # A model of one attribute would be the histogram itself. Several curators have cells in common, and no look.
+    if setting.several or len(setting.workload.shape) == 1 or setting.n_rows / cells >= PLAIN * noise:
         return "cells"
     return "model" if noise_height(noise, cells, law=law_of(budget)) > MOST_IN_ONE * setting.n_rows else "look"
 
@@ -266,6 +266,11 @@ class TreeMarginals(BudgetedMethod):
         forest.check(public, budget)
         basis = "tables in adaptive composition, docs/proofs/query_strategies.md, Theorem 2"
         return public.plan(self.name, budget.loss, basis, expected=forest.facts())
+
+    def _not_combined(self, plan: Plan) -> str:
+        return (
+            "which pairs of attributes it measures is chosen by scores, and a choice of one curator is not that of all"
+        )
 
     def _rounds(self, plan: Plan) -> Rounds:
         forest = yield from forest_rounds(plan.public, self._spends(plan.public))

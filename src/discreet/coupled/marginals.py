@@ -122,7 +122,7 @@ class MeasuredMarginals(BudgetedMethod):
 
     def _weights(self, sets: MarginalSets, public: QuerySetting) -> Integers:
         budget = self._budget
-        if not self.nonnegative:
+        if not self.nonnegative or public.several:
             return sets.weights(budget.norm)
         # The noise on counts that all of the budget would buy, against what is usually there to be measured.
         variance = budget.for_sums().standard_deviation(weighted_count_sums(NONE, public, [1])) ** 2

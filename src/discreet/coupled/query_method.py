@@ -29,13 +29,25 @@ KIND = "query-answers"
 
 @dataclass(frozen=True)
 class QuerySetting:
-    """The public side of a request: the number of rows (public under the relation "replace"), the queries, and which
-    rows depend on each other; without a coupling single rows are protected.
+    """The public side of a request.
+
+    Parameters
+    ----------
+    n_rows
+        The number of rows, public under the relation "replace".
+    workload
+        The queries.
+    coupling
+        Which rows depend on each other; without it single rows are protected.
+    several
+        Whether several curators add up what they measure. What that is then follows from the queries and the kind of
+        noise, not from the rows and the budget of one of them.
     """
 
     n_rows: int
     workload: Workload
     coupling: Coupling | None = None
+    several: bool = False
 
     @classmethod
     def of(cls, table: Table, workload: Workload, coupling: Coupling | None) -> QuerySetting:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, reduce
 from typing import ClassVar, Literal, get_args
 
@@ -28,7 +29,7 @@ from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.tables import MOST_DENSE_CELLS, Table
 from discreet.errors import Remedy, UsageError
 from discreet.privacy.bounding import BoundedSums
-from discreet.privacy.mechanisms import AdditiveMechanism
+from discreet.privacy.mechanisms import AdditiveMechanism, LaplaceMechanism, NormalMechanism
 from discreet.privacy.method import Plan, Round, Rounds
 
 __all__ = ["AxisStrategy", "FixedStrategy", "Strategy", "product_error", "sampled_error", "tree_bounds"]
@@ -89,7 +90,10 @@ class FixedStrategy(BudgetedMethod):
 
     def _plan(self, public: QuerySetting) -> Plan:
         noise = self._budget.for_sums()
-        candidates = _candidates(public, noise)
+        # Several curators have to choose alike, whatever their budgets are.
+        usual = (LaplaceMechanism if self._budget.is_pure else NormalMechanism)(Fraction(1))
+        design = usual if public.several else noise
+        candidates = _candidates(public, design)
         chosen = self._best(candidates)
         if self.nonnegative and chosen.axes is None:
             raise UsageError(
@@ -100,6 +104,10 @@ class FixedStrategy(BudgetedMethod):
                 ),
             )
         noise.check(chosen.bounds)
+
+        def error(one: Candidate) -> float:
+            return one.error * (noise.standard_deviation(one.bounds) / design.standard_deviation(one.bounds)) ** 2
+
         plan = public.plan(
             self.name,
             noise.loss,
@@ -108,8 +116,8 @@ class FixedStrategy(BudgetedMethod):
                 "chosen": str(chosen),
                 "counts": chosen.n_counts,
                 "noise_sd": noise.standard_deviation(chosen.bounds),
-                "expected_mse": chosen.error,
-                **{f"expected_mse_{one.kind}": one.error for one in candidates},
+                "expected_mse": error(chosen),
+                **{f"expected_mse_{one.kind}": error(one) for one in candidates},
             },
         )
         return replace(plan, public=(public, chosen))

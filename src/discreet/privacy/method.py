@@ -217,6 +217,10 @@ class Method(ABC):
         """What readers of data have to know where the release is a dataset, from public values; None elsewhere."""
         return None
 
+    def _not_combined(self, plan: Plan) -> str:
+        """Why several curators cannot run this plan round by round; empty where they can (``discreet.combining``)."""
+        return ""
+
     def _public(self, data: Any) -> Any:
         """What the plan may look at: the public lists without any record."""
         require_working_polars()  # in a forked process polars would hang

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.method import Plan, Round, Rounds, Sums
 from discreet.privacy.numbers import Rational
 from discreet.privacy.units import Unit
-from discreet.tagging.sums import ASSIGNMENT, USER, LinkTable, best, popularity, tag_gram, unit_counts
+from discreet.tagging.sums import ASSIGNMENT, CELLS_AT_ONCE, USER, LinkTable, best, popularity, tag_gram, unit_counts
 from discreet.tagging.tag_method import STATISTICS, PublicList, TagMethod, id_columns
 
 __all__ = ["PTRJ"]
@@ -95,6 +97,7 @@ class PTRJ(TagMethod):
 
     name: ClassVar[str] = "ptr-j"
     kind: ClassVar[str] = STATISTICS
+    adds: ClassVar[Mapping[str, tuple[str, ...]]] = {"tags": ("popularity_noise_sd",)}
 
     epsilon: Rational
     delta: Rational = 0
@@ -175,15 +178,24 @@ class PTRJ(TagMethod):
             **more,
         )
 
+    def _not_combined(self, plan: Plan) -> str:
+        public: TagAssignments = plan.public
+        rows = public.n_resources if not self._hides_users else min(self.resources, public.n_resources)
+        blocks = len(list(self._links(public, np.arange(rows)).blocks())) if self._has_links else 0
+        cells = f"{rows:,} resources × {public.n_tags:,} tags"
+        return f"noisy sums of {cells} are too many to be kept; {CELLS_AT_ONCE:,} is the most" if blocks > 1 else ""
+
     def _rounds(self, plan: Plan) -> Rounds:
         public: TagAssignments = plan.public
         step = float(self._popularity(public).step)
-        counts = step * (yield Round(self._popularity, self._noise("popularity"))).astype(np.float64)
+        asked = Round(self._popularity, self._noise("popularity"), noise=("popularity_noise_sd",))
+        counts = step * (yield asked).astype(np.float64)
         tags, popular = counts[: public.n_tags], counts[public.n_tags :]
         parts: dict[str, Any] = {"tags": pl.DataFrame({**id_columns(public, tag=None), "count": tags})}
         if "gram" in self._shares:
             head, norm = best(tags, self.head), self._norm
-            (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
+            asked = Round(lambda data: tag_gram(data, head, norm), self._noise("gram"), noise=("gram_noise_sd",))
+            (matrix,) = yield asked
             parts |= {"head": pl.DataFrame(id_columns(public, tag=head)), "gram": matrix}
         if self._has_links:
             if self._hides_users:
@@ -202,7 +214,8 @@ class PTRJ(TagMethod):
         least, noise = math.ceil(self._least_link(links) / step), self._noise("link")
         found: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
         for first, last in links.blocks():
-            noisy = yield Round(lambda data, first=first, last=last: links.sums(data, first, last), noise)
+            sums = partial(links.sums, first=first, last=last)
+            noisy = yield Round(sums, noise, noise=("link_noise_sd",))
             kept = np.flatnonzero(noisy >= least)
             row, tag = np.divmod(kept, max(links.n_tags, 1))
             for column, values in zip(found, (links.resources[first + row], tag, noisy[kept]), strict=True):

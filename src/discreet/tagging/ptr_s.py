@@ -125,6 +125,7 @@ class PTRS(TagMethod):
             "gram": tag_gram(public, np.arange(min(self.head, public.n_tags)), norm),
             "resources": resource_topics(public, no_topics, norm),
             "sizes": size_counts(public),
+            "types": type_counts(public, no_topics),
         }
         return self._noisy_plan(
             public,
@@ -139,12 +140,13 @@ class PTRS(TagMethod):
         norm, noise = self._norm, plan.expected
 
         def noisy(name: str, statistics: Any) -> Any:
-            answer = yield Round(statistics, self._noise(name))
+            answer = yield Round(statistics, self._noise(name), noise=(f"{name}_noise_sd",))
             return answer.astype(np.float64) * float(statistics(public).step)
 
         tags = yield from noisy("popularity", lambda data: popularity(data, norm))
         head = best(tags, self.head)
-        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
+        gram = Round(lambda data: tag_gram(data, head, norm), self._noise("gram"), noise=("gram_noise_sd",))
+        (matrix,) = yield gram
         found = topics_of_gram(matrix, noise["gram_noise_sd"], most_topics=self.topics)
         topics = topic_steps(found.topic_given_tag, head, public.n_tags)
         by_topic = yield from noisy("resources", lambda data: resource_topics(data, topics, norm))

@@ -24,6 +24,7 @@ from discreet.privacy.units import Unit
 __all__ = [
     "ASSIGNMENT",
     "BITS",
+    "CELLS_AT_ONCE",
     "SIZES",
     "TAG_VALUE",
     "USER",

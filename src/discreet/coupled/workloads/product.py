@@ -189,6 +189,33 @@ class ProductWorkload(Workload):
         made._choices, made._index = list(choices), index
         return made
 
+    @classmethod
+    def of_arrays(cls, domains: Mapping[str, Any], index: Codes, runs: Integers) -> ProductWorkload:
+        """Queries from what ``arrays`` gave; refuses arrays that no queries have."""
+        found: list[list[Choice]] = [[] for _ in domains]
+        for axis, number, start, stop, weight, weighted in np.asarray(runs).tolist():
+            if number == len(found[axis]):
+                found[axis].append(Choice((), bool(weighted)))
+            known = found[axis][number]
+            found[axis][number] = Choice((*known.runs, (start, stop, weight)), known.weighted)
+        made = cls.of_choices(domains, [tuple(choices) for choices in found], index)
+        for axis, (choices, size) in enumerate(zip(found, made.shape, strict=True)):
+            for choice in choices:
+                _check_choice(choice, size, "a written query")
+            if not choices[0].is_all(size) or not 0 <= index[:, axis].min() <= index[:, axis].max() < len(choices):
+                raise UsageError("these arrays are no queries.")
+        return made
+
+    def arrays(self) -> tuple[Codes, Integers]:
+        """Which choice of each attribute each query has, and the runs of all choices: attribute, choice, run, kind."""
+        runs = [
+            (axis, number, *run, choice.weighted)
+            for axis, choices in enumerate(self._choices)
+            for number, choice in enumerate(choices)
+            for run in choice.runs
+        ]
+        return self._index, np.array(runs, dtype=np.int64).reshape(-1, 6)
+
     def __len__(self) -> int:
         return len(self._index)
 

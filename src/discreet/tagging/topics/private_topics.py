@@ -149,6 +149,10 @@ class PrivateTopics(TagMethod):
             ("the public list of tags",),
         )
 
+    def _not_combined(self, plan: Plan) -> str:
+        words = f"with method={self.method!r} each table follows from random assignments that a round would draw anew"
+        return "" if self.method == "gram" else f'{words}; method="gram" can be combined'
+
     def _rounds(self, plan: Plan) -> Rounds:
         topics, head = yield from self._of_gram(plan) if self.method == "gram" else self._of_tables(plan)
         tags = pl.DataFrame(id_columns(plan.public, tag=head))
@@ -156,9 +160,10 @@ class PrivateTopics(TagMethod):
 
     def _of_gram(self, plan: Plan) -> Found:
         norm = self._norm
-        popular = yield Round(lambda data: popularity(data, norm), self._noise("popularity"))
-        head = best(popular, self.head)
-        (matrix,) = yield Round(lambda data: tag_gram(data, head, norm), self._noise("gram"))
+        first = Round(lambda data: popularity(data, norm), self._noise("popularity"), noise=("popularity_noise_sd",))
+        head = best((yield first), self.head)
+        second = Round(lambda data: tag_gram(data, head, norm), self._noise("gram"), noise=("gram_noise_sd",))
+        (matrix,) = yield second
         return topics_of_gram(matrix, plan.expected["gram_noise_sd"], most_topics=self.topics), head
 
     def _of_tables(self, plan: Plan) -> Found:
