@@ -103,6 +103,102 @@ def test_counts_in_rounds_and_from_parts(run) -> None:
     assert run("top", "r2", "-k", 3).returncode == 0
 
 
+@pytest.fixture
+def sites(tmp_path: Path) -> None:
+    tags = synthetic.tags(users=120, resources=20, seed=7).cleaned()
+    for number, site in enumerate(SHOPS):
+        write(tags.filter(tags.user % 3 == number, independent=True), tmp_path / f"{site}.parquet")
+    for name, ids in (("tags", tags.tags), ("pages", tags.resources)):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{one}\n" for one in ids.ids()))
+
+
+@pytest.mark.usefixtures("sites")
+def test_tags_in_two_rounds(run, tmp_path: Path) -> None:
+    asked = "--epsilon 20 --delta 1e-6 --vocabulary tags.txt --resources pages.txt --no-ledger"
+    for number, more in enumerate(("--round 1", "--round 2 --after r1"), start=1):
+        for site in SHOPS:
+            done = run(*f"tags release {site}.parquet {asked} {more} --out {site}{number}".split())
+            assert done.returncode == 0, done.stderr
+        done = run(*f"release combine a{number} b{number} c{number} --disjoint-people --out r{number}".split())
+        assert done.returncode == 0, done.stderr
+    shown = run("release", "show", "r2").stdout
+    assert "noisy sums about" in shown
+    assert "combined from 3 curators" in shown
+    found = run(*["tags", "recommend", "r2", "--user", "u1", "--resource", "page-1", "-n", "3", "--json"])
+    assert len(json.loads(found.stdout)["tags"]) == 3, found.stderr
+    counts = json.loads(run("release", "show", "r2", "--part", "tags", "--json").stdout)
+    assert counts == dc.Release.load(tmp_path / "r2").table("tags").to_dicts()
+
+
+@pytest.mark.usefixtures("sites")
+def test_popularity_of_tags_and_other_lists(run, tmp_path: Path) -> None:
+    asked = "--epsilon 1 --vocabulary tags.txt --no-ledger"
+    for site in "ab":
+        assert run(*f"tags release {site}.parquet {asked} --out {site}".split()).returncode == 0
+    done = run(*["release", "combine", "a", "b", "--people-may-overlap", "--out", "ab"])
+    assert done.returncode == 0, done.stderr
+    assert "ε = 2." in done.stdout
+    shown = run("release", "show", "ab", "--part", "tags").stdout
+    assert "count" in shown
+    refused = run("release", "show", "ab", "--part", "links")
+    assert refused.returncode != 0
+    (tmp_path / "fewer.txt").write_text("".join((tmp_path / "tags.txt").read_text().splitlines(keepends=True)[1:]))
+    other = asked.replace("tags.txt", "fewer.txt")
+    assert run(*f"tags release c.parquet {other} --out c".split()).returncode == 0
+    refused = run(*["release", "combine", "a", "c", "--disjoint-people", "--out", "x"])
+    assert refused.returncode != 0
+    assert "another list of tags. Give all curators the same list of tags (--vocabulary FILE)" in " ".join(
+        refused.stderr.split()
+    )
+
+
+@pytest.fixture
+def clinics(tmp_path: Path) -> None:
+    for number, clinic in enumerate(SHOPS):
+        write(synthetic.survey(households=60 + 20 * number, seed=number), tmp_path / f"{clinic}.parquet")
+
+
+@pytest.mark.usefixtures("clinics")
+def test_answers_about_the_rows_of_three_clinics(run, tmp_path: Path) -> None:
+    dc.Ledger(tmp_path / "a.db").open(
+        dc.read(tmp_path / "a.parquet"), epsilon=1, unit="group/replace:8", name="rows of a"
+    )
+    for clinic, ledger in zip(SHOPS, ("--ledger a.db", "--no-ledger", "--no-ledger"), strict=True):
+        asked = f"query {clinic}.parquet --marginals 2 --epsilon 1 --coupling household --at-most 8 --round 1 {ledger}"
+        done = run(*asked.split(), "--out", f"{clinic}1")
+        assert done.returncode == 0, done.stderr
+        assert "round 1 of answers to 352 linear queries" in done.stdout
+    done = run(*["release", "combine", "a1", "b1", "c1", "--disjoint-people", "--out", "all"])
+    assert done.returncode == 0, done.stderr
+    assert "answers to 352 linear queries, combined from 3 curators" in done.stdout
+    rows = sum(len(dc.read(tmp_path / f"{clinic}.parquet")) for clinic in SHOPS)
+    answers = json.loads(run("release", "show", "all", "--part", "answers", "--json").stdout)
+    assert len(answers) == 352
+    assert sum(one["answer"] for one in answers) == pytest.approx(21 * rows)  # of 21 pairs of attributes
+    whole = run("release", "verify", "all", "--ledger", "a.db")
+    assert "A part of it was charged to 'rows of a'" in whole.stdout, whole.stderr
+
+
+@pytest.mark.usefixtures("clinics")
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("query a.parquet --marginals 2 --epsilon 1 --round 1 --method tree", "chosen by scores"),
+        ("query a.parquet --marginals 2 --epsilon 1 --round 1 --method pmw", "does not release sums"),
+        ("query a.parquet --marginals 2 --epsilon 1 --round 1 --synthetic rows.csv", "--synthetic and --estimate"),
+        ("query a.parquet --ask --epsilon 1 --round 1", "--ask, --synthetic"),
+        ("query a.parquet --marginals 2 --epsilon 1 --round 2", "Give --after FOLDER"),
+        ("query a.parquet --marginals 2 --epsilon 1 --at-most 8", "go with --coupling"),
+        ("query a.parquet --marginals 2 --epsilon 1 --coupling household --at-most 1", "cannot be stated"),
+    ],
+)
+def test_mistakes_with_tables(run, tmp_path: Path, asked: str, words: str) -> None:
+    done = run(*asked.split(), "--no-ledger", "--out", "x")
+    assert done.returncode != 0
+    assert words in " ".join(done.stderr.split())
+    assert not (tmp_path / "x").exists()
+
+
 FIT = "fit a.parquet --epsilon 6 --delta 1e-6 --no-ledger --out x"
 
 

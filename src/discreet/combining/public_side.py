@@ -129,6 +129,11 @@ class PublicTags(PublicSide):
 
     @classmethod
     def of(cls, method: Method, data: TagAssignments) -> Self:
+        if getattr(method, "posts_are_public", False):
+            raise UsageError(
+                f"{method.name} cannot be combined: it releases the posts of one curator, which others have not.",
+                remedy="Take ptr-j, ptr-s or private-topics.",
+            )
         method.plan(data.emptied())  # refuses data without the lists
         needed = getattr(method, "_lists", tuple(LISTS))
         return cls({name: getattr(data, name).series.alias(LISTS[name]) for name in needed})

@@ -149,9 +149,6 @@ class PTRT(TagMethod):
             resources_with_tags=rows,
         )
 
-    def _not_combined(self, plan: Plan) -> str:
-        return "it releases the posts of one curator, which others have not"
-
     def _prepare(self, data: TagAssignments, plan: Plan) -> TagAssignments:
         # Some of the users may have tagged some of the resources: codes become those of all resources.
         return data if data.resources_are_public else data.with_resources(plan.public.resources.series)
