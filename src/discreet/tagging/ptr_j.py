@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -214,8 +213,9 @@ class PTRJ(TagMethod):
         least, noise = math.ceil(self._least_link(links) / step), self._noise("link")
         found: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] for _ in range(3)]
         for first, last in links.blocks():
-            sums = partial(links.sums, first=first, last=last)
-            noisy = yield Round(sums, noise, noise=("link_noise_sd",))
+            noisy = yield Round(
+                lambda data, first=first, last=last: links.sums(data, first, last), noise, noise=("link_noise_sd",)
+            )
             kept = np.flatnonzero(noisy >= least)
             row, tag = np.divmod(kept, max(links.n_tags, 1))
             for column, values in zip(found, (links.resources[first + row], tag, noisy[kept]), strict=True):
