@@ -188,7 +188,7 @@ def test_answers_about_the_rows_of_three_clinics(run, tmp_path: Path) -> None:
         ("query a.parquet --marginals 2 --epsilon 1 --round 1 --synthetic rows.csv", "--synthetic and --estimate"),
         ("query a.parquet --ask --epsilon 1 --round 1", "--ask, --synthetic"),
         ("query a.parquet --marginals 2 --epsilon 1 --round 2", "Give --after FOLDER"),
-        ("query a.parquet --marginals 2 --epsilon 1 --at-most 8", "go with --coupling"),
+        ("query a.parquet --marginals 2 --epsilon 1 --at-most 8", "--at-most goes with --coupling"),
         ("query a.parquet --marginals 2 --epsilon 1 --coupling household --at-most 1", "cannot be stated"),
     ],
 )

@@ -339,7 +339,7 @@ class CouplingOptions:
         name = self.coupling
         if name is None:
             if self.components or self.at_most is not None:
-                raise UsageError("--components and --at-most go with --coupling.")
+                raise UsageError(f"{'--components' if self.components else '--at-most'} goes with --coupling.")
             return None
         group = next((one for one in table.to_frame().columns if one not in table.attributes), None)
         if name == group:
