@@ -100,12 +100,13 @@ def test_the_example_of_the_help(call: Call, tmp_path: Path) -> None:
 
     assert release.__doc__ is not None
     lines = [line.strip() for line in release.__doc__.splitlines() if line.strip().startswith("discreet ")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for name in ("tags.parquet", "public.txt", "b.db", "b.db.head"):
         (tmp_path / name).unlink()
     answers = [call(line.removeprefix("discreet ")) for line in lines]
-    assert [done.returncode for done in answers] == [0] * 5, answers
-    assert "against all others together" in answers[-1].stdout
+    assert [done.returncode for done in answers] == [0] * 6, answers
+    assert "against all others together" in answers[-2].stdout
+    assert "round 1 of noisy sums" in answers[-1].stdout
 
 
 def test_only_the_tags_of_the_person_who_asks_are_read(call: Call, tmp_path: Path) -> None:
