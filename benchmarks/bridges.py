@@ -1,13 +1,15 @@
-"""Bridges to LensKit and RecTools, checked with the real libraries: docs/own-method.md, "Other libraries".
+"""Bridges to other libraries, checked with the real ones: docs/own-method.md, "Other libraries".
 
 python -m benchmarks bridges
 
 - *Metrics*: recall, precision, nDCG, MRR and hit rate of the same lists, ours and theirs, differ by less than 1e-9.
 - *Ours in theirs*: a model of discreet in a pipeline of LensKit and with the interface of RecTools gives the lists that
   it gives by itself.
-- *Theirs in ours*: models of both are evaluated by ``discreet.evaluate``, and one is audited.
+- *Theirs in ours*: models of implicit, LensKit, RecTools, Surprise and RecBole are evaluated by ``discreet.evaluate``,
+  by name and as objects, and attacked and audited by name. What RecBole's EASE answers is what its formula says.
 
-The libraries are installed when this is first run, into an environment of its own in the cache.
+The libraries are installed when this is first run, into an environment of its own in the cache; RecBole where Python is
+3.11, since the version of ray that it asks for has nothing later.
 """
 
 # pyright: reportMissingImports=false
@@ -15,9 +17,11 @@ The libraries are installed when this is first run, into an environment of its o
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -27,9 +31,17 @@ import numpy as np
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "discreet"
 ROOT = Path(__file__).parent.parent
-# Step by step: LensKit and RecTools need torch, and take the one that is there.
-# RecTools takes NumPy 1, which later versions of pyarrow do not.
-PACKAGES = [["torch==2.13.0"], ["lenskit", "rectools", "implicit", "pyarrow==20.*"], [str(ROOT), "pyarrow==20.*"]]
+WITH_RECBOLE = sys.version_info < (3, 12)
+# Step by step: all but implicit and Surprise need torch, and take the one that is there. RecTools and RecBole take
+# NumPy 1, which later versions of pyarrow do not; RecBole sets values in a way that pandas 3 ends. RecTools brings a
+# fork of implicit under the same name: the one that is checked here is put in its place at last.
+PINNED = ["numpy==1.26.*", "pandas==2.3.*", "pyarrow==20.*"]
+PACKAGES = [
+    ["torch==2.13.0"],
+    ["lenskit==2025.8.1", "rectools==0.19.0", "scikit-surprise==1.1.5", *(["recbole==1.2.1"] * WITH_RECBOLE), *PINNED],
+    [str(ROOT), *PINNED],
+    ["--force-reinstall", "--no-deps", "implicit==0.7.3"],
+]
 TOLERANCE = 1e-9
 K = 10
 
@@ -42,8 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
         command = [environment(), __file__, "--installed"]
         return subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=False).returncode
     checks: list[Callable[[], str]] = [
-        lenskit_metrics, rectools_metrics, ours_in_lenskit, ours_in_rectools, theirs_in_ours, their_audit,
+        lenskit_metrics, rectools_metrics, ours_in_lenskit, ours_in_rectools, theirs_in_ours, by_name, ratings_by_name,
+        their_audit, unknown_names,
     ]  # fmt: skip
+    if WITH_RECBOLE:
+        checks += [recbole_scores, recbole_models, recbole_by_name, recbole_in_a_program]
+    else:
+        print("RecBole is not checked: it needs Python 3.11", flush=True)
     failed = 0
     for check in checks:
         name = check.__name__.replace("_", " ")
@@ -57,14 +74,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def environment() -> str:
     """The Python of the environment with the libraries, which is made where there is none yet."""
-    folder = CACHE / "bridges"
+    folder, wanted = CACHE / "bridges", repr(PACKAGES)
     python, done = folder / ("Scripts" if os.name == "nt" else "bin") / "python", folder / "installed"
-    if not done.exists():
-        print(f"installing LensKit and RecTools into {folder}", file=sys.stderr, flush=True)
+    if not done.exists() or done.read_text() != wanted:
+        print(f"installing the libraries into {folder}", file=sys.stderr, flush=True)
         venv.create(folder, with_pip=True, clear=True)
         for packages in PACKAGES:
             subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
-        done.touch()
+        done.write_text(wanted)
     return str(python)
 
 
@@ -227,15 +244,139 @@ def theirs_in_ours() -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
 
 
-def their_audit() -> str:
-    """A model of RecTools by its name, as on the command line."""
+def by_name() -> str:
+    """Models of all libraries by name, beside one of ours with several budgets."""
     import discreet as dc
-    from discreet.models.foreign.lookup import outside
+
+    films = dc.synthetic.films(users=600, items=60, seed=7)
+    theirs = ["lenskit:ItemKNN", "lenskit:EASE", "implicit:Cosine", "implicit:AlternatingLeastSquares", "rectools:EASE"]
+    if WITH_RECBOLE:
+        theirs += ["recbole:ItemKNN", "recbole:EASE", "recbole:BPR"]
+    named = {**{name: name for name in theirs}, "ours": "private-recommender"}
+    found = dc.evaluate(named, films, epsilons=[1, 4], k=10, splits=1, progress=False)
+    assert found.models[: len(theirs)] == theirs, found.models
+    values = {name: found.value("recall@10", name) for name in found.models}
+    assert all(0 < value <= 1 for value in values.values()), values
+    return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+
+
+def ratings_by_name() -> str:
+    """Models of Surprise and LensKit that predict ratings, by name; better than the same rating for all."""
+    import discreet as dc
+
+    films = dc.synthetic.films(users=600, items=60, seed=7)
+    names = ["surprise:SVD", "surprise:KNNBaseline", "surprise:BaselineOnly", "lenskit:Bias", "biases"]
+    found = dc.evaluate(names, films, protocol="holdout", splits=1, progress=False)
+    values = {name: found.value("rmse", name) for name in names}
+    assert films.rating is not None
+    spread = float(films.rating.std())
+    assert all(0 < value < spread for value in values.values()), (values, spread)
+    return f"{', '.join(f'{name} {value:.3f}' for name, value in values.items())}; standard deviation {spread:.3f}"
+
+
+def their_audit() -> str:
+    """A model of RecTools by its name."""
+    import discreet as dc
 
     films = dc.synthetic.films(users=80, items=30, seed=7)
-    found = dc.audit(outside("rectools:EASE"), films, runs=10, seconds=20, processes=1, progress=False)
-    assert found.scores
+    games = ["canary-recommendations", "one-item-recommendations"]
+    found = dc.audit("rectools:EASE", films, attacks=games, runs=20, seconds=60, processes=1, progress=False)
+    assert found.worst.proved.epsilon > 0.5, found
     return found.headline
+
+
+def unknown_names() -> str:
+    """Every library lists its models where a name is not one of them."""
+    from discreet.errors import UsageError
+    from discreet.models.foreign.lookup import LIBRARIES, of_library
+
+    told = []
+    for library in LIBRARIES:
+        if library == "recbole" and not WITH_RECBOLE:
+            continue
+        listed: list[str] = []
+        try:
+            of_library(f"{library}:NoSuchModel")
+        except UsageError as error:
+            listed = str(error.remedy).removeprefix("There are: ").rstrip(".").split(", ")
+        assert len(listed) >= 5, (library, listed)
+        told.append(f"{library} {len(listed)}")
+    return f"models that are listed: {', '.join(told)}"
+
+
+def recbole_scores() -> str:
+    """RecBole's EASE under our ids: G = XᵀX + λ, scores X·(I − G⁻¹/diag G⁻¹), computed here from our records."""
+    import discreet as dc
+    from discreet.attacks import RecBoleModel
+
+    films = dc.synthetic.films(users=300, items=60, seed=7)
+    model = RecBoleModel("EASE", reg_weight=100.0).fit(films)
+    touched = (films.csr.toarray() != 0).astype(np.float64)
+    inverse = np.linalg.inv(touched.T @ touched + 100.0 * np.eye(films.n_items))
+    weights = inverse / -np.diag(inverse)
+    np.fill_diagonal(weights, 0.0)
+    pairs = [(user, item) for user in films.users.ids()[:50] for item in films.items.ids()]
+    told = np.array(model.predict(pairs)["score"].to_list(), dtype=np.float64).reshape(50, films.n_items)
+    expected = (touched @ weights)[films.users.encode(films.users.ids()[:50])]
+    apart = np.nanmax(np.abs(told - expected))
+    unknown = np.isnan(told).any(axis=0)
+    assert apart < 1e-4, apart  # RecBole computes with 32 bits
+    assert (unknown == (films.records_per_item == 0)).all()
+    return f"EASE of {films.n_users} users differs from its formula by {apart:.0e} at most"
+
+
+def recbole_models() -> str:
+    """General recommenders of every kind: with and without training, on graphs, autoencoders, pairs alone."""
+    import discreet as dc
+    from discreet.attacks import RecBoleModel
+
+    films = dc.synthetic.films(users=200, items=40, seed=7)
+    names = ["Pop", "ItemKNN", "EASE", "SLIMElastic", "BPR", "LightGCN", "NGCF", "NeuMF", "MultiVAE", "DiffRec", "ENMF"]
+    asked = films.users.ids()[:20]
+    for name in names:
+        first, again = (RecBoleModel(name, epochs=2).fit(films).recommend(asked, n=5) for _ in range(2))
+        assert first.height == 100, (name, first)
+        # Sums on several threads differ in their last digits; DiffRec draws noise when it is asked.
+        same = np.allclose(first["score"].to_numpy(), again["score"].to_numpy(), atol=1e-4)
+        assert same or name == "DiffRec", f"{name}: another answer with the same seed"
+    return f"{', '.join(names)} are fitted and recommend"
+
+
+def recbole_by_name() -> str:
+    """Attacked and audited by name."""
+    import discreet as dc
+    from discreet.attacks import SybilAttack
+
+    films = dc.synthetic.films(users=80, items=30, seed=7)
+    attacked = SybilAttack(k=5, known=4, sees="list").run("recbole:ItemKNN", films, targets=3, seed=1).rows[0]
+    assert attacked.model == "recbole:ItemKNN"
+    games = ["canary-predictions", "canary-recommendations"]
+    found = dc.audit("recbole:EASE", films, attacks=games, runs=20, seconds=60, processes=1, progress=False)
+    assert found.worst.proved.epsilon > 0.5, found
+    found = [attacked.exact_present, attacked.exact_absent, found.headline]
+    return "ItemKNN gives {:.0%} of hidden items away, {:.0%} without the target; audit of EASE: {}".format(*found)
+
+
+def recbole_in_a_program() -> str:
+    """``discreet evaluate`` in an empty folder: RecBole takes none of its arguments and leaves nothing there."""
+    import discreet as dc
+    from discreet.data.readers import write
+
+    with tempfile.TemporaryDirectory() as folder:
+        write(dc.synthetic.films(users=200, items=40, seed=7), Path(folder) / "films.parquet")
+        before = set(Path(tempfile.gettempdir()).glob("discreet-recbole-*"))
+        given = ["--model=recbole:BPR", "--option=epochs=3", "--k=5", "--splits=1", "--seed=5", "--json"]
+        script = "from discreet.cli import main; main()"
+        command = [sys.executable, "-c", script, "evaluate", "films.parquet", *given]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        left = [path.name for path in Path(folder).iterdir()]
+        assert left == ["films.parquet"], left
+        assert set(Path(tempfile.gettempdir()).glob("discreet-recbole-*")) <= before
+        said = [line for line in done.stderr.splitlines() if line and not line.startswith("evaluating: ")]
+        assert not said, said
+    value = json.loads(done.stdout)["models"]["recbole:BPR"]["metrics"]["recall@5"]
+    return f"recall@5 {value:.3f}, and nothing else was said or left"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ import venv
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "discreet"
 ROOT = Path(__file__).parent.parent
@@ -93,29 +92,6 @@ def environment() -> str:
     return str(python)
 
 
-class Library:
-    """A model of a library. Its exceptions are errors of an audit: games whose records it refuses are not played."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def fit(self, data: Any) -> None:
-        """Learn from records."""
-        from discreet.errors import DiscreetError, EvaluationError
-
-        try:
-            self.model.fit(data)
-        except DiscreetError:
-            raise
-        except Exception as error:
-            raise EvaluationError(f"the library refuses these records ({type(error).__name__}: {error}).") from error
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "model":
-            raise AttributeError(name)
-        return getattr(self.model, name)
-
-
 def audited(name: str, seconds: float) -> tuple[str, ...]:
     """One audit in this process: the line of the table."""
     from fractions import Fraction
@@ -133,7 +109,7 @@ def audited(name: str, seconds: float) -> tuple[str, ...]:
         model, basis, attacks = getattr(noisy_knn, kind)(epsilon=1), "claimed by its authors", "all"
         claim = Guarantee(Pure(Fraction(1)), Unit.of(unit), Standing.AS_PUBLISHED, basis, "what the model shows")
     else:
-        model, claim, attacks = Library(outside(name)), None, PLAYED
+        model, claim, attacks = outside(name), None, PLAYED
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):  # some libraries print
         report = audit(model, films, attacks=attacks, claim=claim, seconds=seconds, processes=1)
     worst = report.worst

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +68,8 @@ def check_page(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The URL of a PostgreSQL server of our own."""
+    if sys.version_info >= (3, 13):
+        pytest.importorskip("pgserver", reason="there is no pgserver for this version of Python")
     from pgserver.postgres_server import get_server
 
     # Not below pytest's folders: the server runs as a user who may not enter them.
