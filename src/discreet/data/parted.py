@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 from operator import add, attrgetter
 from pathlib import Path
@@ -93,6 +93,11 @@ class Parted(ABC):
     @property
     def lineage(self) -> tuple[str, ...]:
         return self.public.lineage
+
+    @property
+    def released(self) -> Mapping[str, Any] | None:
+        """Where the records were released themselves: the id and the guarantee of that release."""
+        return self.public.released
 
     @property
     def window(self) -> Window | None:

@@ -52,7 +52,8 @@ class ScannedInteractions(Parted):
     def __init__(self, spill: Spill, how: Making) -> None:
         self._spill, self._how = spill, how
         self._merged: dict[int, int] | None = {}  # of parts that were read: rows that repeated others
-        super().__init__(how.made(spill.empty).emptied())
+        public, released = how.made(spill.empty).emptied(), how.source.released()
+        super().__init__(public if released is None else public.marked_as_released(released))
 
     @property
     def n_parts(self) -> int:

@@ -21,6 +21,7 @@ from discreet.data.readers.drafts import as_catalog, without_missing
 from discreet.data.readers.formats import Location
 from discreet.data.readers.generic import Roles, text_file
 from discreet.data.readers.records import Origins, Records, with_seconds
+from discreet.data.readers.released import release_of
 from discreet.data.readers.stored import FACTS_FILE, facts_of, is_stored
 from discreet.data.screening import lacks_id, lacks_value
 from discreet.errors import DataError, MissingWarning, Remedy, UsageError
@@ -33,6 +34,10 @@ ENDINGS |= dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text")
 IDS, VALUES = ("user_id", "item_id"), ("rating", "timestamp")
 TEXT_OF_A_VALUE = 20
 """About so many bytes take a text and its place in a temporary file."""
+
+
+def no_release() -> None:
+    """Records that nobody released."""
 
 
 @dataclass
@@ -59,6 +64,8 @@ class Source:
         What files of discreet's own declare: scale, duplicates, items, users, public_user_columns.
     lineage
         Of files of discreet's own.
+    released
+        Which release the records are, told after they were read; of files of discreet's own.
     name
         What the records are called.
     records, size
@@ -74,6 +81,7 @@ class Source:
     blanks: bool = False
     declared: Mapping[str, Any] = field(default_factory=dict)
     lineage: tuple[str, ...] = ()
+    released: Callable[[], Mapping[str, Any] | None] = no_release
     name: str = ""
     records: int = 0
     size: int = 0
@@ -200,6 +208,8 @@ def opened(
         blanks=all(one.blanks for one in found),
         declared=declared,
         lineage=tuple(dict.fromkeys(entry for one in found for entry in one.lineage)),
+        # Several releases together have no guarantee that is written anywhere.
+        released=first.released if len(found) == 1 else no_release,
         name=called if name is None else name,
         records=sum(one.records for one in found),
         size=sum(one.size for one in found),
@@ -298,6 +308,7 @@ def _stored(path: Path, roles: Mapping[str, Any]) -> Source:
     }
     plain.declared = {name: value for name, value in declared.items() if value is not None}
     plain.lineage, plain.blanks = tuple(facts.get("lineage", ())), True
+    plain.released = lambda: release_of(path, facts, [main.stem, *tables])
     plain.files, plain.name = tuple(dict.fromkeys((path, main))), facts.get("name") or plain.name
     return plain
 

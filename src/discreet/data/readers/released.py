@@ -12,7 +12,7 @@ from discreet.common.plain_json import read_json
 from discreet.data.readers.drafts import Draft, InteractionsDraft
 from discreet.errors import DataError
 
-__all__ = ["marked"]
+__all__ = ["marked", "release_of"]
 
 FACTS, MANIFEST, RELEASE_FORMAT = "dataset.json", "manifest.json", "discreet-release"
 
@@ -27,36 +27,40 @@ def marked(draft: Draft, path: Path, facts: Mapping[str, Any], tables: Iterable[
     tables
         Names of the tables that were read.
     """
-    if path.name == FACTS and isinstance(draft, InteractionsDraft):
-        draft.released = _released_by(path.parent, facts, [f"{name}.parquet" for name in tables])
+    if isinstance(draft, InteractionsDraft):
+        draft.released = release_of(path, facts, tables)
     return draft
 
 
-def _released_by(folder: Path, facts: Mapping[str, Any], files: Iterable[str]) -> dict[str, Any] | None:
-    """The id and the guarantee of the release that a folder with a dataset is; None where it is none.
+def release_of(path: Path, facts: Mapping[str, Any], tables: Iterable[str]) -> dict[str, Any] | None:
+    """The id and the guarantee of the release that the folder of a dataset is; None where it is none.
 
-    A folder with a manifest is a release, and is checked as one: the manifest against its id, and the facts and files
-    of the dataset against the manifest. What was changed after it was written is refused, not read as records of
-    people, and not as a release.
+    To be called after the tables were read. A folder with a manifest is a release, and is checked as one: the manifest
+    against its id, and the facts and files of the dataset against the manifest. What was changed after it was written
+    is refused, not read as records of people, and not as a release.
     """
-    path = folder / MANIFEST
-    if not path.exists():
+    folder, manifest_file = path.parent, path.with_name(MANIFEST)
+    if path.name != FACTS or not manifest_file.exists():
         return None
     try:
-        manifest = read_json(path)
+        manifest = read_json(manifest_file)
         content = {name: value for name, value in manifest.items() if name != "id"}
         text = json.dumps(content, sort_keys=True, ensure_ascii=False)
         whole = manifest["format"] == RELEASE_FORMAT and hashlib.sha256(text.encode()).hexdigest() == manifest["id"]
         whole = whole and manifest["facts"] == dict(facts)
-        for file in files:
-            part = manifest["parts"][file.removesuffix(".parquet")]
-            whole = whole and part["type"] == "parquet" and part["sha256"] == _sha256(folder / file)
+        for name in tables:
+            part = manifest["parts"][name]
+            whole = whole and part["type"] == "parquet" and part["sha256"] == _sha256(folder / f"{name}.parquet")
         released = {"id": manifest["id"], "guarantee": manifest["guarantee"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"this release is damaged: {error!r}.", file=path, remedy="Get the release again.") from None
+        raise DataError(
+            f"this release is damaged: {error!r}.", file=manifest_file, remedy="Get the release again."
+        ) from None
     if not whole:
         raise DataError(
-            "this release was changed after it was written.", file=path, remedy="Get the release again from its source."
+            "this release was changed after it was written.",
+            file=manifest_file,
+            remedy="Get the release again from its source.",
         )
     return released
 

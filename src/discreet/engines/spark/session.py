@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -55,6 +56,7 @@ def _require_java() -> None:
         ) from None
     # Spark asks for a module that this Java lacks, and that only its linear algebra would use.
     home = Path(tempfile.mkdtemp(prefix="discreet-java-"))
+    atexit.register(_removed, home, os.getpid())
     (home / "bin").mkdir()
     launcher = home / "bin" / "java"
     launcher.write_text(
@@ -63,3 +65,9 @@ def _require_java() -> None:
     )
     launcher.chmod(0o700)
     os.environ["JAVA_HOME"] = str(home)
+
+
+def _removed(home: Path, process: int) -> None:
+    """Remove the launcher with the process that made it; a copy of the process that ends before it leaves it alone."""
+    if os.getpid() == process:
+        shutil.rmtree(home, ignore_errors=True)
