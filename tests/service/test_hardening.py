@@ -53,6 +53,17 @@ def test_an_analyst_cannot_put_a_release_in_the_place_of_another_one(service: Ru
     assert service.get("/releases/counts", key=application)["id"] == release
 
 
+def test_a_name_belongs_to_whoever_asked_first_also_while_the_job_waits(service: Running) -> None:
+    body = {**COUNTS, "settings": {"epsilon": "1/8", "cap": 2}, "name": "fresh"}
+    first, second = analyst(service), analyst(service)
+    jobs = [
+        service.call("POST", "/runs", key=key, json=body, headers={"Idempotency-Key": "k"}) for key in (first, second)
+    ]
+    assert jobs[0].status_code == 202
+    assert (jobs[1].status_code, jobs[1].json()["code"]) == (409, "name"), jobs[1].text
+    assert service.work(jobs[0].json()["id"])["state"] == "done"
+
+
 def test_an_analyst_uses_a_name_of_their_own_again_and_curators_any(service: Running) -> None:
     key, body = analyst(service), {**COUNTS, "settings": {"epsilon": "1/8", "cap": 2}, "name": "mine"}
     for number in range(2):
