@@ -9,9 +9,9 @@ import polars as pl
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Row
 
+from discreet.common.folders import MANIFEST
 from discreet.errors import ReleaseError
 from discreet.privacy import Guarantee, Release, Standing
-from discreet.privacy.folders import MANIFEST
 from discreet.service.access import Caller
 from discreet.service.problems import Problem, not_found
 from discreet.service.remembering import Recent
@@ -73,7 +73,11 @@ class Releases:
         seen = (RELEASES.c.secret.is_(False), RELEASES.c.rehearsal.is_(False))
         joined = sql.select(RELEASES.c.id).join(JOBS, JOBS.c.id == RELEASES.c.job)
         # Whoever asked first has the name, also while the job waits or runs.
-        unfinished = (JOBS.c.state.in_(("queued", "running")), JOBS.c.kind != "rehearse", JOBS.c.tenant == caller.tenant)
+        unfinished = (
+            JOBS.c.state.in_(("queued", "running")),
+            JOBS.c.kind != "rehearse",
+            JOBS.c.tenant == caller.tenant,
+        )
         asked = (JOBS.c.key != caller.key, JOBS.c.request["name"].as_string() == name)
         coming = sql.select(JOBS.c.id).where(*unfinished, *asked)
         if any(connection.execute(query.limit(1)).first() for query in (joined.where(*theirs, *seen), coming)):

@@ -9,9 +9,9 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Row
 
+from discreet.common.folders import MANIFEST
 from discreet.models.recommender import Recommender
 from discreet.privacy import Guarantee, Ledger, Release
-from discreet.privacy.folders import MANIFEST
 from discreet.service.datasets import Datasets
 from discreet.service.jobs import Jobs
 from discreet.service.populations import Populations

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from discreet.privacy.folders import SOURCE
+from discreet.common.folders import SOURCE
 from discreet.service.api.shared import Cursor, Limit, TheCaller, TheHub, page_of, problems
 from discreet.service.releases import release_for
 
