@@ -34,7 +34,7 @@ from discreet.factors import Popularity
 from discreet.models.recommender import load_model
 from discreet.neighbors import KNN, PrivateItemKNN
 from discreet.privacy import Release, Unit
-from discreet.privacy.folders import MODEL, RELEASE
+from discreet.common.folders import MODEL, RELEASE
 from discreet.privacy.numbers import as_fraction, as_positive, as_probability
 from discreet.studies.report import REPORT
 from fuzzing.damage import damaged_bytes, damaged_json, odd_text

@@ -49,6 +49,14 @@ def test_help_of_every_command_has_an_example(run) -> None:
         assert "Example" in done.stdout, command
 
 
+def test_help_loads_no_library_for_numbers() -> None:
+    """Help comes at once: what computes is imported by the command that needs it."""
+    script = (
+        "import sys, discreet.cli.app; print(*({'numpy', 'polars', 'scipy', 'sqlalchemy', 'numba'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_count_end_to_end(run, process, films: Path, tmp_path: Path) -> None:
     assert opened(run).returncode == 0
     arguments = [
@@ -175,7 +183,7 @@ def test_a_mistake_is_found_before_anything_is_spent(run, films: Path, tmp_path:
 
 def test_what_was_paid_for_is_not_lost_when_its_place_is_taken(tmp_path: Path) -> None:
     from discreet.cli.spending import place_for, saved
-    from discreet.privacy.folders import RELEASE
+    from discreet.common.folders import RELEASE
 
     shop = dc.Interactions([("ann", "tea")], items=["tea"])
     release = dc.counting.ItemCounts(epsilon=1, cap=1).release(shop)

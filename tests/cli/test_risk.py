@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from discreet.cli.reading import RecordsReading
-from discreet.cli.risk import risk, save_risk
+from discreet.cli.risk import risk
+from discreet.cli.risk_page import save_risk
 from discreet.data import synthetic
 from discreet.errors import ReleaseError, UsageError
 

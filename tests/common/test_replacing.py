@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from discreet.common import renaming, replacing
+from discreet.common.folders import MODEL, RELEASE
 from discreet.common.replacing import Kind, place_for, strangers
 from discreet.errors import DiscreetWarning, ReleaseError, UsageError
 from discreet.privacy import Guarantee, Pure, Release, Standing, Unit
-from discreet.privacy.folders import MODEL, RELEASE
 
 TEXT = Kind("list", lambda path: None, is_folder=False, marked=False)
 
@@ -62,7 +62,7 @@ import sys, time, warnings
 sys.path.insert(0, sys.argv[3])
 from test_replacing import release
 from discreet.common.replacing import place_for
-from discreet.privacy.folders import RELEASE
+from discreet.common.folders import RELEASE
 from pathlib import Path
 
 warnings.simplefilter("ignore")

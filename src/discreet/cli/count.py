@@ -84,10 +84,10 @@ def count(
         discreet count checkins.parquet --epsilon 1/2 --cap 30 --context weekday --ledger budget.db --out counts/
         discreet release show counts/
     """
+    from discreet.common.folders import RELEASE
     from discreet.counting import top as best_items
     from discreet.counting.finishing import Finish
     from discreet.models.registry import create
-    from discreet.privacy.folders import RELEASE
 
     if score is not None and method != "hpa":
         raise UsageError("--score goes with --method hpa.")
@@ -191,9 +191,9 @@ def top(
         discreet top counts/ -k 10
         discreet top checkins.parquet -k 10 --epsilon 1/2 --ledger budget.db --out top/
     """
+    from discreet.common.folders import RELEASE
     from discreet.counting import plan_top
     from discreet.privacy import Release
-    from discreet.privacy.folders import RELEASE
 
     if source.is_dir() and (source / "manifest.json").is_file():
         if spending.epsilon is not None or spending.estimate or context or spending.out is not None:

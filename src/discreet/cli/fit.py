@@ -18,8 +18,8 @@ from discreet.cli.reading import json_file
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.sources import attached, source_writer
 from discreet.cli.spending import OptionalSpending, Overwrite, answer_release, place_for, saved, say_estimate
+from discreet.common.folders import MODEL, SOURCE
 from discreet.errors import DataError, UsageError
-from discreet.privacy.folders import MODEL, SOURCE
 
 if TYPE_CHECKING:
     import polars as pl

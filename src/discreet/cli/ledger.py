@@ -10,7 +10,6 @@ import typer
 from discreet.cli.commands import command, group
 from discreet.cli.console import AsJson, answer_json, answer_table, answer_text, note
 from discreet.cli.parts import PartsReading, found_files
-from discreet.cli.planning import HEAD, plan_of, rows_of
 from discreet.cli.reading import TableReading
 from discreet.cli.spending import LedgerPath
 from discreet.errors import LedgerError, UsageError
@@ -236,6 +235,8 @@ def plan(
 
         discreet ledger plan --nights 365 --epsilon 4 --delta 1e-6 --users 100000
     """
+    from discreet.cli.planning import HEAD, plan_of, rows_of
+
     made = plan_of(ledger, population, nights, epsilon, delta, users, history)
     if as_json:
         answer_json(made)

@@ -15,11 +15,10 @@ from discreet.cli.console import answer_json, answer_table, answer_text, counted
 from discreet.cli.reading import DataPath, TableReading
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import Spending, answer_release, release_facts, saved, say_estimate
+from discreet.common.folders import RELEASE
 from discreet.common.numerals import parse_whole
 from discreet.common.plain_json import parse_json
-from discreet.data.readers import kind_of_file
 from discreet.errors import DiscreetError, ReleaseError, UsageError
-from discreet.privacy.folders import RELEASE
 
 if TYPE_CHECKING:
     from discreet.coupled import Coupling, Workload
@@ -102,6 +101,8 @@ def query(
         if spending.out is not None:
             place = spending.place(spending.out, RELEASE, *read, synthetic)
         if synthetic is not None:
+            from discreet.data.readers import kind_of_file
+
             spending.place(synthetic, kind_of_file(synthetic), *read, spending.out)
     table = reading.read(data)
     coupled = coupling.of(table)

@@ -124,8 +124,8 @@ def combine(
         discreet release combine a2/ b2/ --disjoint-people --out model/
     """
     from discreet.combining import combine as combined
+    from discreet.common.folders import MODEL, RELEASE
     from discreet.errors import UsageError
-    from discreet.privacy.folders import MODEL, RELEASE
 
     if disjoint == may_overlap:
         raise UsageError(

@@ -15,8 +15,6 @@ from discreet.cli.reading import DataPath, RecordsReading
 from discreet.cli.spending import Overwrite, place_for
 from discreet.common.numerals import parse_real
 from discreet.errors import UsageError
-from discreet.reports import Page, ReportFolder, json_text, svg
-from discreet.reports.charts import png
 
 if TYPE_CHECKING:
     from discreet.attacks.risk import OperatingPoint, RiskReport
@@ -74,6 +72,7 @@ def risk(
         discreet risk films.parquet --model slope-one --value-of-utility 1 --cost-of-risk 3 --risk-below 5% --out risk/
     """
     from discreet.attacks.risk import risk_report
+    from discreet.cli.risk_page import RISK, save_risk
     from discreet.models.registry import class_of, settings_of
 
     for name, weight in (("--value-of-utility", value_of_utility), ("--cost-of-risk", cost_of_risk)):
@@ -154,7 +153,6 @@ def _share(text: str) -> float:
     return share
 
 
-RECORD = "risk.json"
 REFUTED = (
     "There is no guarantee here: that this noise keeps ε for one record is refuted, and every further answer "
     "adds to what is learned. A model with a proved guarantee: --model {proved}."
@@ -164,11 +162,6 @@ OWN_LISTS = (
     "records: whoever reads them learns about that person at any ε."
 )
 PROVED_FOR = {"published-slope-one": "private-slope-one", "published-cosine": "private-cosine"}
-
-
-FOLDER = ReportFolder("risk report", RECORD, lambda record: FILES if "curves" in record else ())
-FILES = ("risk.html", "risk.csv", "risk.svg", "risk.png")
-RISK = FOLDER.kind
 
 
 def paragraphs(report: RiskReport, best: tuple[OperatingPoint, ...], answers: list[dict[str, Any]]) -> list[str]:
@@ -193,43 +186,3 @@ def paragraphs(report: RiskReport, best: tuple[OperatingPoint, ...], answers: li
             f"The guarantee of {report.model} is {report.standing}: no limit for other attackers follows from it."
         )
     return said
-
-
-def save_risk(
-    report: RiskReport, best: tuple[OperatingPoint, ...], said: list[str], folder: Path, *, overwrite: bool
-) -> Path:
-    """Write page, chart and numbers into a folder, whole or not at all."""
-    import polars as pl
-
-    from discreet.attacks.risk.answers import RISK_OF
-    from discreet.attacks.risk.report import risk_chart
-
-    chart = risk_chart(report, best)
-    picture, first = svg(chart), best[0]
-    page = Page(f"Risk and utility of {report.model}", f"Measured on {report.setting.get('data', 'the records')}.")
-    page.verdict(
-        f"Recommended: ε = {first.epsilon:g}. {first.utility:.0%} of the utility is left, and "
-        f"{RISK_OF[first.by].format(first.risk)}.",
-        tone="warn" if first.gain <= 0 or report.standing == "refuted" else "good",
-        more=f"A blind guess is right in {report.curve.chance:.0%}.",
-    )
-    page.picture(
-        picture,
-        label=f"Charts of risk against utility and of both over ε for {report.model}; the table below has the numbers.",
-        narrow=svg(risk_chart(report, best, narrow=True)),
-    )
-    names = report.headings()
-    page.heading("Every ε that was tried")
-    page.table([name.strip() for name in names], report.cells(), numbers=[name.strip() for name in names])
-    page.heading("What follows")
-    for paragraph in said:
-        page.text(paragraph)
-    tables = [curve.to_frame().insert_column(0, pl.lit(curve.attacker).alias("attacker")) for curve in report.curves]
-    contents = {
-        RECORD: json_text({**report.to_json(), "recommended": [point.to_json() for point in best]}),
-        "risk.html": page.html(),
-        "risk.csv": pl.concat(tables).write_csv(),
-        "risk.svg": picture,
-        "risk.png": png(chart),
-    }
-    return FOLDER.save(folder, contents, overwrite=overwrite)

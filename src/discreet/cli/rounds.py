@@ -37,8 +37,8 @@ class CuratorRound:
     def run(self, method: Any, records: Any, spending: Spending, *sources: Path | None, **options: Any) -> None:
         """Release the round, save it, and say what it guarantees."""
         from discreet.combining.rounds import OneRound
+        from discreet.common.folders import RELEASE
         from discreet.privacy import Release
-        from discreet.privacy.folders import RELEASE
         from discreet.privacy.method import Method
 
         if not isinstance(method, Method):

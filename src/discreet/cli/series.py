@@ -136,7 +136,7 @@ def advance(
 
         discreet series advance nightly/ tonight.parquet --step 17 --ledger budget.db --out model/ --overwrite
     """
-    from discreet.privacy.folders import MODEL, RELEASE
+    from discreet.common.folders import MODEL, RELEASE
     from discreet.series import Series
 
     series = Series.resume(folder)

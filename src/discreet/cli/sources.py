@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.cli.parts import PartsReading, found_files, located
 from discreet.cli.reading import CatalogReading, RecordsReading
+from discreet.common.folders import SOURCE
 from discreet.common.plain_json import read_json
 from discreet.errors import DataError, UsageError
-from discreet.privacy.folders import SOURCE
 
 if TYPE_CHECKING:
     from discreet.models.recommender import Recommender

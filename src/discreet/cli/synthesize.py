@@ -58,10 +58,10 @@ def synthesize(
         discreet fit people/ --model ease --no-ledger --out model/
         discreet synthesize people/ --people 10000 --out more-people/
     """
+    from discreet.common.folders import RELEASE
     from discreet.factors.synthetic_interactions import redrawn
     from discreet.models.registry import create
     from discreet.privacy import Release
-    from discreet.privacy.folders import RELEASE
 
     if source.is_dir() and (source / "manifest.json").is_file():
         if spending.epsilon is not None or spending.estimate or people is None or context or option:

@@ -13,9 +13,9 @@ from discreet.cli.console import AsJson, answer_json, answer_table, answer_text,
 from discreet.cli.reading import DataPath, Reading, TimedReading
 from discreet.cli.rounds import CuratorRound
 from discreet.cli.spending import Charging, Spending, answer_release, release_facts, saved, say_estimate
+from discreet.common.folders import RELEASE
 from discreet.common.replacing import Kind, Place
 from discreet.errors import DataError, ReleaseError, UsageError
-from discreet.privacy.folders import RELEASE
 
 if TYPE_CHECKING:
     from discreet.cli.reading import Reading

@@ -11,13 +11,13 @@ from typing import Any
 
 import polars as pl
 
+from discreet.common.folders import DESCRIPTION, MODEL
 from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.common.replacing import place_for
 from discreet.data.interactions import Interactions
 from discreet.data.readers import read, write
 from discreet.errors import ReleaseError, UsageError
-from discreet.privacy.folders import DESCRIPTION, MODEL
 
 __all__ = ["guarded_load", "load_with_records", "read_description", "save_with_records", "write_description"]
 

@@ -21,13 +21,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arrow import read_arrow
+from discreet.common.folders import FACTS, MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
 from discreet.common.foreign import foreign_errors
 from discreet.common.plain_json import read_json
 from discreet.common.replacing import place_for
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy import entropy
 from discreet.privacy.charging import in_sandbox, note_saved
-from discreet.privacy.folders import FACTS, MANIFEST, MODEL, RELEASE, RELEASE_FORMAT, is_model
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.shown import Shown
 

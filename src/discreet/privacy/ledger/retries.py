@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from sqlalchemy.engine import Connection
 
+from discreet.common.folders import MANIFEST
 from discreet.common.plain_json import read_json
 from discreet.data.periods import Window
 from discreet.errors import LedgerError, UsageError
-from discreet.privacy.folders import MANIFEST
 from discreet.privacy.guarantees import Guarantee
 from discreet.privacy.ledger import tables
 from discreet.privacy.ledger.families import Dataset, by_person, family_of
