@@ -22,6 +22,7 @@ import numpy as np
 from discreet.attacks.engine.runs import Journal
 from discreet.cli.reading import TableReading
 from discreet.cli.risk import RISK
+from discreet.common.folders import MODEL, RELEASE
 from discreet.common.replacing import Kind, place_for
 from discreet.counting import ContextPopularity, ItemCounts, StreamingBound, TopItems
 from discreet.counting.stream_folder import STREAM
@@ -34,7 +35,6 @@ from discreet.factors import Popularity
 from discreet.models.recommender import load_model
 from discreet.neighbors import KNN, PrivateItemKNN
 from discreet.privacy import Release, Unit
-from discreet.common.folders import MODEL, RELEASE
 from discreet.privacy.numbers import as_fraction, as_positive, as_probability
 from discreet.studies.report import REPORT
 from fuzzing.damage import damaged_bytes, damaged_json, odd_text
