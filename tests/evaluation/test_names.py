@@ -185,3 +185,11 @@ def test_the_command_takes_code_of_the_person_who_typed_it(file: str, tmp_path: 
 def test_wrong_use_of_the_command(arguments: tuple[str, ...], said: str, file: str) -> None:
     with pytest.raises((UsageError, EvaluationError), match=said):
         evaluated(file, *arguments)
+
+
+def test_models_of_other_libraries_are_not_fitted(file: str, tmp_path: Any) -> None:
+    done = CliRunner().invoke(
+        app, ["fit", file, "--model", "lenskit:ItemKNN", "--no-ledger", "--out", str(tmp_path / "m")]
+    )
+    assert isinstance(done.exception, UsageError)
+    assert "lenskit:ItemKNN is a model of another library" in str(done.exception)

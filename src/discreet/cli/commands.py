@@ -191,9 +191,15 @@ def settings_of(options: list[str] | None, **given: Any) -> dict[str, Any]:
 
 def model_of(name: str, options: list[str] | None, **given: Any) -> Recommender:
     """The model of that name, or of that place in somebody's code, with the settings that were typed."""
+    from discreet.models.foreign.lookup import is_of_library
     from discreet.models.recommender import Recommender
     from discreet.models.registry import class_of, with_settings
 
+    if ":" in name and is_of_library(name):
+        raise UsageError(
+            f"{name} is a model of another library.",
+            remedy="See: discreet evaluate --help, attack --help, audit --help.",
+        )
     kind = class_of(name, "recommender")
     if not issubclass(kind, Recommender):
         raise UsageError(
