@@ -212,6 +212,17 @@ def test_a_survey_in_csv_names_its_values_and_its_groups(service: Running) -> No
     assert service.call("POST", "/uploads", params=bad, content=rows).status_code == 422
 
 
+def test_a_population_of_households_says_how_large_they_are(service: Running) -> None:
+    carla = Person(service)
+    form = {"name": "flats", "epsilon": "5", "delta": "1e-6", "unit": "group/replace"}
+    for size in ("", "many", "-2"):
+        refused = carla.post("/populations/new", **form, group_size=size)
+        assert refused.status_code == 422
+        assert "A household needs a largest number of rows" in refused.text
+    assert carla.post("/populations/new", **form, group_size="4").status_code == 303
+    assert "one group of at most 4 records" in carla.get("/populations/flats").text
+
+
 # Series
 
 

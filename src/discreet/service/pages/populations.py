@@ -62,6 +62,11 @@ def _terms(given: Form) -> dict[str, Any]:
 
     filled = {one: given[one] for one in ("name", "epsilon", "delta", "unit", "view", "per", "time_zone", "lifetime")}
     asked: dict[str, Any] = {one: text for one, text in filled.items() if text}
+    if asked.get("unit") == "group/replace":
+        if not given["group_size"].isdecimal():
+            remedy = "Say how many rows of the survey one household has at most."
+            raise Problem(422, "request", "A household needs a largest number of rows.", remedy=remedy)
+        asked["unit"] = f"group/replace:{int(given['group_size'])}"
     asked["open_to_analysts"] = given["open_to_analysts"] == "yes"
     if asked["open_to_analysts"]:
         asked.pop("view", None)
