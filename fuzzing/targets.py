@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.attacks.engine.runs import Journal
 from discreet.cli.reading import TableReading
-from discreet.cli.risk import RISK
+from discreet.cli.risk_page import RISK
 from discreet.common.folders import MODEL, RELEASE
 from discreet.common.replacing import Kind, place_for
 from discreet.counting import ContextPopularity, ItemCounts, StreamingBound, TopItems
