@@ -248,3 +248,12 @@ def test_files_are_not_more_than_a_program_may_open(tmp_path: Path) -> None:
         dc.scan(text(tmp_path), items=catalog(tmp_path), parts=501, folder=tmp_path, **NAMES)
     data = dc.scan(text(tmp_path), items=catalog(tmp_path), parts=500, folder=tmp_path, **NAMES)
     assert sum(data.each(len)) == 5
+
+
+def test_rows_of_a_frame_that_lack_a_value_are_left_out(tmp_path: Path) -> None:
+    """They come from no file, so that there is no line to be told."""
+    rows = pl.DataFrame({"user_id": ["a", None, "b", "a"], "item_id": ["tea", "tea", "rum", None]})
+    with pytest.warns(MissingWarning, match=r"2 rows with missing values left out \(user_id 1, item_id 1\)"):
+        scanned = dc.scan(rows.lazy(), items=["tea", "rum"], missing="drop", parts=2, folder=tmp_path)
+    kept = dc.scan(rows.drop_nulls().lazy(), items=["tea", "rum"], parts=2, folder=tmp_path)
+    assert scanned.fingerprint == kept.fingerprint

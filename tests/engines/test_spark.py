@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tests.engines.test_scanning import FILMS, Replayed, methods_of_sums, settin
 import discreet as dc
 from discreet.engines.spark.records import whole_people
 from discreet.engines.spilling import PREFIX
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, MissingWarning, UsageError
 from discreet.evaluation.ranking import evaluate_ranking
 from discreet.models.registry import create
 from discreet.privacy import Release, entropy
@@ -222,6 +223,25 @@ def test_refusals_name_what_is_wrong(spark: Any, tmp_path: Path) -> None:
         pytest.raises(UsageError, match="a folder that all of them reach"),
     ):
         dc.scan(rows, user="who", item="what", items=["tea", "rum"], engine=spark)
+
+
+def test_rows_that_lack_a_value_are_told_once(spark: Any, tmp_path: Path) -> None:
+    rows = [(f"u{place % 40}", "x" if place % 2 else "y", 3.0) for place in range(400)]
+    lacking = [(None, "x", 2.0), ("u1", None, None), ("u2", "y", None), ("u3", "y", float("nan"))]
+    pl.DataFrame(rows + lacking, schema=["who", "what", "stars"], orient="row").write_parquet(tmp_path / "a.parquet")
+    how = {"user": "who", "item": "what", "rating": "stars", "items": ["x", "y"], "folder": tmp_path, "parts": 3}
+    told, found = [], []
+    for engine in ({}, {"engine": spark}):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            with dc.scan(tmp_path / "a.parquet", missing="drop", duplicates="keep", **how, **engine) as data:  # type: ignore
+                found.append(drawn(dc.counting.ItemCounts(epsilon=1, cap=3), data))
+                _ = data.fingerprint
+        told.append([str(one.message) for one in seen if one.category is MissingWarning])
+    require_equal(*found)
+    assert told[0] == ["a: 4 rows with missing values left out (who 1, what 1, stars 3)."]
+    assert [one.split("(")[0] for one in told[1]] == [told[0][0].split("(")[0]]
+    assert sorted(told[1][0].split("(")[1].strip(").").split(", ")) == ["stars 3", "what 1", "who 1"]
 
 
 def test_keys_are_the_same_in_every_process() -> None:

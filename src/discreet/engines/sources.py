@@ -96,10 +96,7 @@ class Source:
             for records in reader():
                 yield self.good(records).frame.select(self.columns)
         self.problems.require_none()
-        if self.problems.dropped:
-            rows = "1 row" if self.problems.dropped == 1 else f"{self.problems.dropped:,} rows"
-            words = f"{rows} with missing values left out ({self.problems.dropped_words()})."
-            warnings.warn(f"{self.name or 'the records'}: {words}", MissingWarning, stacklevel=4)
+        tell_missing(self.name, self.problems)
 
     def good(self, records: Records) -> Records:
         """The rows in which every value is there, with times in seconds."""
@@ -117,6 +114,14 @@ class Source:
             [Found(rows, name, "the value is missing.", FILL_OR_DROP, missing=True) for name, rows in lacking],
             self.problems,
         )
+
+
+def tell_missing(name: str, problems: Problems, stacklevel: int = 5) -> None:
+    """Warn where rows were left out because a value is missing: how many, and in which columns."""
+    if problems.dropped:
+        rows = "1 row" if problems.dropped == 1 else f"{problems.dropped:,} rows"
+        words = f"{rows} with missing values left out ({problems.dropped_words()})."
+        warnings.warn(f"{name or 'the records'}: {words}", MissingWarning, stacklevel=stacklevel)
 
 
 def files_of(source: str | Path | Iterable[str | Path]) -> list[Path]:

@@ -97,7 +97,9 @@ class Origins:
         return np.searchsorted([stretch.row for stretch in self.stretches], rows, side="right") - 1
 
     def chosen(self, rows: NDArray[np.int64]) -> Origins:
-        """Of some of the rows, in order."""
+        """Of some of the rows, in order; rows that come from no file have no origin."""
+        if not self.stretches:
+            return self
         origins, index = Origins(), self._index(rows)
         for one in np.unique(index):
             first, stretch = int(np.searchsorted(index, one)), self.stretches[one]

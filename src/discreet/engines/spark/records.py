@@ -8,6 +8,7 @@ because it has the key of the release.
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,8 @@ import pyarrow as pa
 
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted
+from discreet.data.problems import Problems
+from discreet.engines.sources import tell_missing
 from discreet.engines.spark.checkpoints import Checkpoint
 from discreet.engines.spark.errors import spark_errors
 from discreet.engines.spark.files import schema_of, write_folder
@@ -42,8 +45,9 @@ BLOCK = 2**17
 
 PERSON = "user_id"
 ROWS = "place int, array int, block long, packed binary"
-ERROR, BOUNDS = -1, -1
-"""In the column "place": a refusal instead of sums. In the column "array": what is equal for all parts."""
+ERROR, MISSING, BOUNDS = -1, -2, -1
+"""In the column "place": a refusal instead of sums, and rows that lack a value. In the column "array": what is equal
+for all parts."""
 
 
 class SparkRecords(Parted):
@@ -62,6 +66,7 @@ class SparkRecords(Parted):
     ) -> None:
         self._frame, self._made, self._checkpoint, self._person = frame, made, checkpoint, person
         self._nobody = made(as_polars(frame.limit(0).toArrow()))
+        self._missing: Problems | None = Problems("drop")  # until it was told, after the first job
         super().__init__(self._nobody.emptied() if public is None else public)
 
     @cached_property
@@ -81,7 +86,11 @@ class SparkRecords(Parted):
         for row in rows:
             if row.place == ERROR:
                 raise pickle.loads(row.packed)
+            if row.place == MISSING:
+                self._count_missing(row.packed)
+                continue
             yield pickle.loads(row.packed)
+        self._tell_missing()
 
     def added(self, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
         self.require_open()
@@ -94,13 +103,31 @@ class SparkRecords(Parted):
             for (place, array, block), packed in keyed.reduceByKey(_together, many).toLocalIterator():
                 if place == ERROR:
                     raise pickle.loads(packed)
+                if place == MISSING:
+                    self._count_missing(packed)
+                    continue
                 if array == BOUNDS:
                     _ = _without_values(nobody[place]) + pickle.loads(packed)  # refuses other bounds
                     continue
                 flat = totals[place][array].reshape(-1)
                 flat[block * BLOCK : (block + 1) * BLOCK] = np.frombuffer(packed, dtype=np.int64)
+        self._tell_missing()
         found = zip(nobody, totals, strict=True)
         return tuple(one + one.with_arrays(tuple(arrays)) for one, arrays in found)
+
+    def _count_missing(self, packed: bytes) -> None:
+        """Take in what one partition has left out. Rows of a task that ran again arrive once, as sums do."""
+        if self._missing is not None:
+            rows, columns = pickle.loads(packed)
+            self._missing.dropped += rows
+            for name, count in columns.items():
+                self._missing.dropped_by_column[name] = self._missing.dropped_by_column.get(name, 0) + count
+
+    def _tell_missing(self) -> None:
+        """Say once, when all partitions were read, how many rows were left out because a value is missing."""
+        if self._missing is not None:
+            told, self._missing = self._missing, None
+            tell_missing(self.name, told)
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
         self.require_open()
@@ -147,11 +174,22 @@ class _OnExecutor:
     function: Callable[[Any], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        dropped, columns = 0, Counter[str]()
+
+        def parts() -> Iterator[Any]:
+            nonlocal dropped
+            for group in whole_people(batches, self.person, RECORDS_AT_ONCE):
+                part = self.made(group)
+                dropped += part.dropped_missing
+                columns.update(part.missing_by_column)
+                yield self.function(part)
+
         try:
-            groups = whole_people(batches, self.person, RECORDS_AT_ONCE)
-            yield from self.rows(self.function(self.made(group)) for group in groups)
+            yield from self.rows(parts())
         except DiscreetError as error:
             yield _row(ERROR, 0, _partition(), pickle.dumps(error))
+        if dropped:
+            yield _row(MISSING, 0, _partition(), pickle.dumps((dropped, dict(columns))))
 
     def rows(self, found: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError

@@ -138,13 +138,16 @@ class _Rows:
             self._how.seen = [as_polars(rows.select("item_id").distinct().toArrow())["item_id"]]
 
     def __call__(self, rows: pl.DataFrame) -> Interactions:
-        source = self._how.source
+        # What is counted about these rows goes with them: a task that runs again begins anew.
+        source = replace(self._how.source, problems=Problems(self._how.source.problems.missing))
         if rows.schema.get("rating") == pl.String:
             with foreign_errors(lambda words: DataError(f"a rating is no number: {words}.", column="rating")):
                 rows = rows.with_columns(pl.col("rating").str.strip_chars().cast(pl.Float64))
         good = source.good(Records(rows, Origins(), self._names)).frame
         source.problems.require_none()
-        return self._how.made(self._how.alike(good.select(source.columns)))
+        made = self._how.made(self._how.alike(good.select(source.columns)))
+        made.dropped_missing, made.missing_by_column = source.problems.dropped, source.problems.dropped_by_column
+        return made
 
 
 def require_executors(session: SparkSession) -> None:
