@@ -5,6 +5,7 @@ Of each kind the number of rows and the first few examples are kept, so that mem
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_choice
-from discreet.errors import DataError, Example, Problem, RecordsError, Remedy
+from discreet.errors import DataError, Example, MissingWarning, Problem, RecordsError, Remedy
 
 __all__ = ["FILL", "FILL_OR_DROP", "LACKING", "Found", "Missing", "Problems"]
 
@@ -183,6 +184,13 @@ class Problems:
     def dropped_words(self) -> str:
         """How many of the rows that were left out lack a value in each column."""
         return ", ".join(f"{column} {count:,}" for column, count in self.dropped_by_column.items())
+
+    def tell_dropped(self, whose: Any, *, stacklevel: int) -> None:
+        """Warn where rows were left out because a value is missing."""
+        if self.dropped:
+            rows = "1 row" if self.dropped == 1 else f"{self.dropped:,} rows"
+            words = f"{rows} with missing values left out ({self.dropped_words()})."
+            warnings.warn(f"{whose or 'the records'}: {words}", MissingWarning, stacklevel=stacklevel)
 
     def error(self) -> RecordsError:
         """The error that reports all of them."""

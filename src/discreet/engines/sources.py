@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from discreet.data.readers.records import Origins, Records, with_seconds
 from discreet.data.readers.released import release_of
 from discreet.data.readers.stored import FACTS_FILE, facts_of, is_stored
 from discreet.data.screening import lacks_id, lacks_value
-from discreet.errors import DataError, MissingWarning, Remedy, UsageError
+from discreet.errors import DataError, Remedy, UsageError
 
 __all__ = ["ENDINGS", "Source", "catalog_of", "files_of", "holds_interactions", "opened", "require_items"]
 
@@ -96,7 +95,7 @@ class Source:
             for records in reader():
                 yield self.good(records).frame.select(self.columns)
         self.problems.require_none()
-        tell_missing(self.name, self.problems)
+        self.problems.tell_dropped(self.name, stacklevel=5)
 
     def good(self, records: Records) -> Records:
         """The rows in which every value is there, with times in seconds."""
@@ -114,14 +113,6 @@ class Source:
             [Found(rows, name, "the value is missing.", FILL_OR_DROP, missing=True) for name, rows in lacking],
             self.problems,
         )
-
-
-def tell_missing(name: str, problems: Problems, stacklevel: int = 5) -> None:
-    """Warn where rows were left out because a value is missing: how many, and in which columns."""
-    if problems.dropped:
-        rows = "1 row" if problems.dropped == 1 else f"{problems.dropped:,} rows"
-        words = f"{rows} with missing values left out ({problems.dropped_words()})."
-        warnings.warn(f"{name or 'the records'}: {words}", MissingWarning, stacklevel=stacklevel)
 
 
 def files_of(source: str | Path | Iterable[str | Path]) -> list[Path]:

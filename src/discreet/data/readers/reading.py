@@ -26,7 +26,7 @@ from discreet.data.readers.drafts import Draft, InteractionsDraft, TableDraft, T
 from discreet.data.readers.formats import Format, Location
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
-from discreet.errors import DataError, DuplicatesWarning, MissingWarning, Remedy, UsageError
+from discreet.errors import DataError, DuplicatesWarning, Remedy, UsageError
 
 __all__ = ["detect", "formats", "read"]
 
@@ -138,10 +138,8 @@ def _read(
     if misplaced:
         raise UsageError(f"{path} takes no {' and no '.join(sorted(misplaced))}.", remedy="Leave it out.")
     data = draft.build(name=draft.name or _stem(place) if name is None else name, **rest)
-    if draft.problems is not None and draft.problems.dropped:
-        rows = "1 row" if draft.problems.dropped == 1 else f"{draft.problems.dropped:,} rows"
-        words = f"{rows} with missing values left out ({draft.problems.dropped_words()})."
-        warnings.warn(f"{place.path}: {words}", MissingWarning, stacklevel=3)
+    if draft.problems is not None:
+        draft.problems.tell_dropped(place.path, stacklevel=4)
     kept = "their quantities were added up" if rest.get("duplicates") == "sum" else "the latest of each was kept"
     _tell_duplicates(place.path, draft.records.frame.height - len(data), draft, kept)
     return data

@@ -23,7 +23,6 @@ import pyarrow as pa
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted
 from discreet.data.problems import Problems
-from discreet.engines.sources import tell_missing
 from discreet.engines.spark.checkpoints import Checkpoint
 from discreet.engines.spark.errors import spark_errors
 from discreet.engines.spark.files import schema_of, write_folder
@@ -127,7 +126,7 @@ class SparkRecords(Parted):
         """Say once, when all partitions were read, how many rows were left out because a value is missing."""
         if self._missing is not None:
             told, self._missing = self._missing, None
-            tell_missing(self.name, told)
+            told.tell_dropped(self.name, stacklevel=3)
 
     def of_users(self, users: Sequence[Any]) -> Interactions:
         self.require_open()
