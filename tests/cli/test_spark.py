@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,23 @@ def test_commands_on_a_cluster(spark: Any, tmp_path: Path, run: Run) -> None:
     ):
         assert words in run("count", "films.parquet", "--catalog", "items.csv", *spending, "--out", "c", *wrong).stderr
     assert "does not run on Spark" in run("fit", *reading, "--model", "knn", "--no-ledger", "--out", "knn").stderr
+
+
+def test_a_model_of_two_curators_on_a_cluster(spark: Any, tmp_path: Path, run: Run) -> None:
+    films = dc.synthetic.films(users=120, items=30, seed=7)
+    films.items.series.to_frame("item_id").write_csv(tmp_path / "items.csv")
+    cluster = "--engine spark --master local[2] --scale 1:5 --catalog items.csv"
+    for number, shop in enumerate("ab"):
+        films.filter(films.user % 2 == number, independent=True).to_frame().write_parquet(tmp_path / f"{shop}.parquet")
+    for number, more in enumerate(("--round 1", "--round 2 --after r1"), start=1):
+        # The second shop is on one machine: rounds are the same wherever they are computed. With so little noise there
+        # are two of them.
+        for shop, where in (("a", cluster), ("b", "--scale 1:5 --catalog items.csv")):
+            asked = f"fit {shop}.parquet --epsilon 10000 --delta 1e-6 --no-ledger {where} {more} --out {shop}{number}"
+            done = run(*asked.split())
+            assert done.returncode == 0, done.stderr
+        done = run(*f"release combine a{number} b{number} --disjoint-people --out r{number}".split())
+        assert done.returncode == 0, done.stderr
+    assert dc.Release.load(tmp_path / "r2").kind == "private-recommender"
+    done = run("recommend", "r2", "--user", films.users.ids()[0], "--data", "a.parquet", "-n", "3", "--json")
+    assert len(json.loads(done.stdout)) == 3, done.stderr
