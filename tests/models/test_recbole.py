@@ -77,7 +77,7 @@ class Tensor(np.ndarray):
         return self
 
     def repeat(self, times: int) -> Tensor:  # type: ignore[override]
-        return Tensor(np.tile(self, times))
+        return Tensor(np.tile(np.asarray(self), times))
 
 
 class Popular:

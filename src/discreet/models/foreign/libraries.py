@@ -27,6 +27,10 @@ from discreet.models.foreign.making import Made
 __all__ = ["ImplicitModel", "LensKitModel", "RecToolsModel", "ScoreModel", "ScoringModel", "SurpriseModel", "load"]
 
 
+TOGETHER = 256
+"""How many users are asked about at a time, by models that take several."""
+
+
 class CodedModel(ABC):
     """A model that works on the codes of users and items. It defines ``_predict``, ``_recommend`` or both."""
 
@@ -57,6 +61,10 @@ class CodedModel(ABC):
         """The best ``n`` items that a user has not touched, and their scores."""
         raise NotImplementedError
 
+    def _lists_of(self, users: Codes, n: int) -> Iterable[tuple[Any, Any]]:
+        """The same for several users, one after another."""
+        return (self._list_of(int(user), n) for user in users)
+
     def _predicted(self, pairs: Iterable[Pair]) -> pl.DataFrame:
         asked, data = list(pairs), self._fitted()
         if not asked:
@@ -67,8 +75,7 @@ class CodedModel(ABC):
 
     def _recommended(self, users: Iterable[Hashable], n: int = 10) -> pl.DataFrame:
         asked, data, lists = list(users), self._fitted(), []
-        for user, code in zip(asked, data.users.encode(asked), strict=True):
-            items, scores = self._list_of(int(code), n)
+        for user, (items, scores) in zip(asked, self._lists_of(data.users.encode(asked), n), strict=True):
             ids = data.items.decode(np.asarray(items, dtype=np.int32))
             lists.append((user, list(zip(ids, np.asarray(scores, dtype=np.float64).tolist(), strict=True))))
         return list_table(lists, "user_id", "item_id")
@@ -266,12 +273,16 @@ class ScoringModel(CodedModel):
         people, row = np.unique(users, return_inverse=True)
         return self._scored(people)[row, items]
 
-    def _list_of(self, user: int, n: int) -> tuple[Any, Any]:
-        scores = self._scored(np.array([user], dtype=np.int32))[0]
-        scores[self.data_.item[self.data_.user == user]] = -np.inf
-        best = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")[:n]
-        best = best[np.isfinite(scores[best])]
-        return best, scores[best]
+    def _lists_of(self, users: Codes, n: int) -> Iterable[tuple[Any, Any]]:
+        by_user = np.argsort(self.data_.user, kind="stable")
+        begins = np.searchsorted(self.data_.user[by_user], np.arange(self.data_.n_users + 1))
+        for first in range(0, users.size, TOGETHER):
+            some = users[first : first + TOGETHER]
+            for user, scores in zip(some, self._scored(some), strict=True):
+                scores[self.data_.item[by_user[begins[user] : begins[user + 1]]]] = -np.inf
+                best = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")[:n]
+                best = best[np.isfinite(scores[best])]
+                yield best, scores[best]
 
     def _scored(self, codes: Codes) -> Floats:
         scores = np.array(self.scores_(codes), dtype=np.float64)

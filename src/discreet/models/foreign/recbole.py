@@ -35,7 +35,7 @@ FILE = "records"
 OURS = ("data_path", "dataset", "model", "load_col", "eval_args", "checkpoint_dir", "benchmark_filename")
 """Settings of RecBole that say which records it learns from, and where it writes."""
 
-BATCH = 2**22
+BATCH = 2**20
 """Scores that are computed at a time."""
 
 
