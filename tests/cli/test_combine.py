@@ -183,7 +183,7 @@ def test_answers_about_the_rows_of_three_clinics(run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("query a.parquet --marginals 2 --epsilon 1 --round 1 --method tree", "chosen by scores"),
+        ("query a.parquet --marginals 2 --epsilon 1 --round 1 --method tree", "chooses by scores"),
         ("query a.parquet --marginals 2 --epsilon 1 --round 1 --method pmw", "does not release sums"),
         ("query a.parquet --marginals 2 --epsilon 1 --round 1 --synthetic rows.csv", "--synthetic and --estimate"),
         ("query a.parquet --ask --epsilon 1 --round 1", "--ask, --synthetic"),

@@ -526,6 +526,10 @@ def test_finished_releases_say_what_to_do(sites: list[dc.TagAssignments], clinic
     rows = [PTRS(epsilon=1, delta="1e-6", users=5).release(site) for site in sites]
     with pytest.raises(ReleaseError, match="Run the method round by round"):
         dc.combine(*rows, people="disjoint")
+    for method in (TreeMarginals(epsilon=1), MWEM(epsilon=1, rounds=2)):
+        chosen = [method.release(clinic, workload) for clinic in clinics]
+        with pytest.raises(ReleaseError, match=r"it chooses by scores.*Combine counts"):
+            dc.combine(*chosen, people="disjoint")
     part = release_round(HistogramRelease(epsilon=1), clinics[0], workload)
     with pytest.raises(ReleaseError, match="some are not"):
         dc.combine(part, answers[1], people="disjoint")
@@ -539,7 +543,7 @@ def test_methods_that_cannot_be_combined_say_so(
     ledger.open(clinics[0], epsilon=2, unit="record/replace")
     for method, words in (
         (MWEM(epsilon=1), "chooses by scores"),
-        (TreeMarginals(epsilon=1), "chosen by scores"),
+        (TreeMarginals(epsilon=1), "chooses by scores"),
         (PMW(epsilon=1), "does not release sums"),
     ):
         with pytest.raises(UsageError, match=words):

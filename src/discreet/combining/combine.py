@@ -26,7 +26,7 @@ from discreet.combining.shared import (
     named,
     require_round,
 )
-from discreet.combining.stages import Array, Stage, by_round, epsilon_like, part_name, played
+from discreet.combining.stages import CHOICE, CHOOSE_LATER, Array, Stage, by_round, epsilon_like, part_name, played
 from discreet.common.arguments import require_choice
 from discreet.common.foreign import foreign_errors
 from discreet.errors import ReleaseError, Remedy, UsageError
@@ -189,6 +189,8 @@ def _sums_of(release: Release) -> Mapping[str, tuple[str, ...]]:
 
 def _round_by_round(entry: Entry) -> tuple[str, str]:
     method = entry.load()
+    if issubclass(method, Method) and method.chooses:
+        return f": {CHOICE}", CHOOSE_LATER
     if issubclass(method, Method) and method.reads == "sums":
         made = "each was made by what its first round said, which differs"
         if entry.takes == "table":

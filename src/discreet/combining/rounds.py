@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.combining.public_side import PublicSide
 from discreet.combining.shared import BUDGET, ROUND, Shared, leaf_parts, loaded, named, require_round
-from discreet.combining.stages import Array, Step, by_round, flat, part_name, played
+from discreet.combining.stages import CHOICE, CHOOSE_LATER, Array, Step, by_round, flat, part_name, played
 from discreet.common.foreign import foreign_errors
 from discreet.errors import ReleaseError, UsageError
 from discreet.models.registry import registered
@@ -127,6 +127,8 @@ class OneRound(Method):
                 f"{self.method.name} cannot be run round by round: it does not release sums over people.",
                 remedy="Take a method that releases sums, such as private-recommender or weighted counts.",
             )
+        if self.method.chooses:  # before anything is charged: sums may come before the choice
+            raise UsageError(f"{self.method.name} cannot be combined: {CHOICE}.", remedy=CHOOSE_LATER)
         if _unknown(self.method):
             raise UsageError(
                 f"{self.method.name} is not registered, so nobody could combine its rounds.",

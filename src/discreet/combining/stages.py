@@ -20,6 +20,9 @@ from discreet.privacy.method import Made, Method, Plan, Round, Sums
 __all__ = ["Array", "Stage", "Step", "amount_of", "by_round", "epsilon_like", "flat", "part_name", "played"]
 
 Array = NDArray[Any]
+CHOICE = "it chooses by scores, and a choice of one curator says nothing about the sums of all"
+CHOOSE_LATER = "Combine counts, and choose from these."
+
 LARGEST = 2**62
 """No released number is as large, in grid steps."""
 
@@ -105,11 +108,7 @@ def played(method: Method, plan: Plan, public: Any, earlier: Sequence[Sequence[A
 def _step(method: Method, plan: Plan, asked: Round, nobody: Any) -> Step:
     mechanisms = asked.mechanism if isinstance(asked.mechanism, tuple) else (asked.mechanism,)
     if not all(isinstance(one, AdditiveMechanism | Exact) for one in mechanisms):
-        raise UsageError(
-            f"{method.name} cannot be combined: it chooses by scores, and a choice of one curator says nothing about "
-            "the sums of all.",
-            remedy="Combine counts, and choose from these.",
-        )
+        raise UsageError(f"{method.name} cannot be combined: {CHOICE}.", remedy=CHOOSE_LATER)
     shares = tuple(Fraction(0) if isinstance(one, Exact) else _share(method, one.loss, plan.loss) for one in mechanisms)
     return Step(asked, asked.sums([nobody]), shares)
 

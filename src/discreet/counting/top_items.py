@@ -111,6 +111,7 @@ class TopItems(Method):
     """
 
     name: ClassVar[str] = "top-items"
+    chooses: ClassVar[bool] = True
     kind: ClassVar[str] = "top-items"
     listed: ClassVar[str] = "item counts"
 

@@ -253,6 +253,7 @@ class TreeMarginals(BudgetedMethod):
     """
 
     name: ClassVar[str] = "tree"
+    chooses: ClassVar[bool] = True
 
     def _spends(self, setting: QuerySetting) -> Budget:
         """On μ where nothing is selected, on ρ otherwise."""
@@ -266,11 +267,6 @@ class TreeMarginals(BudgetedMethod):
         forest.check(public, budget)
         basis = "tables in adaptive composition, docs/proofs/query_strategies.md, Theorem 2"
         return public.plan(self.name, budget.loss, basis, expected=forest.facts())
-
-    def _not_combined(self, plan: Plan) -> str:
-        return (
-            "which pairs of attributes it measures is chosen by scores, and a choice of one curator is not that of all"
-        )
 
     def _rounds(self, plan: Plan) -> Rounds:
         forest = yield from forest_rounds(plan.public, self._spends(plan.public))

@@ -75,6 +75,7 @@ class MWEM(BudgetedMethod):
     """
 
     name: ClassVar[str] = "mwem"
+    chooses: ClassVar[bool] = True
 
     rounds: int | None = None
     passes: int = PASSES

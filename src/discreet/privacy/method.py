@@ -174,6 +174,8 @@ class Method(ABC):
         way, as some published methods do).
     is_model : bool
         Whether a recommender is built from the release.
+    chooses : bool
+        Whether something is chosen by scores: what one curator chooses is nothing that several could add up.
     listed : str
         What needs a public list of items; empty where no list is needed.
     enters : str
@@ -190,6 +192,7 @@ class Method(ABC):
     kind: ClassVar[str]
     reads: ClassVar[Reads] = "sums"
     is_model: ClassVar[bool] = False
+    chooses: ClassVar[bool] = False
     listed: ClassVar[str] = ""
     enters: ClassVar[Enters] = ""
     adds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
