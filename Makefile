@@ -22,7 +22,7 @@ help:
 	@echo "make pictures  draw the charts and drawings of the documentation anew (minutes)"
 	@echo "make check-wheel  build the wheel, install it into an empty environment, and run the lines of README there"
 	@echo "make notebooks  run examples/notebooks and keep their outputs"
-	@echo "make bench   run the benchmarks (minutes; prints ratios against peers)"
+	@echo "make bench   run discreet and its peers side by side (half an hour); writes docs/evidence/speed.md"
 	@echo "make serve   the service on invented data, at http://127.0.0.1:8000"
 	@echo "make data    fetch the public datasets into $(CACHE)"
 	@echo "make clean   remove everything that make made"

@@ -1,10 +1,11 @@
-"""What reading costs beyond parsing: a CSV of ratings into Interactions with both matrices, against polars alone.
+"""Reading: a CSV of ratings into Interactions with both matrices, against polars alone and against a LensKit dataset.
 
 python benchmarks/ingest.py                 25 million ratings, in the order of MovieLens (by user, then item)
 python benchmarks/ingest.py --rows 2000000  a smaller file
 python benchmarks/ingest.py --shuffled      in random order, which has to be sorted
 
-The targets are 4 times the time of polars and 4 times the memory of the parsed columns.
+Claimed: at most 4 times the time of polars, which only parses, and 4 times the memory of the parsed columns; and faster
+than LensKit, which reads the file with pandas and makes a dataset of it with the matrix of its users and items.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from harness import Claims, UnmeasuredError, interpreter
+
 MOST = 4.0
 CHUNK = 2_500_000
 N_ITEMS = 59_000
@@ -36,16 +39,26 @@ DISCREET = """
 data = read(path, format={format!r}, scale="0.5:5:0.5")
 data.csr, data.csc
 """
+LENSKIT = """
+data = from_interactions_df(pd.read_csv(path), user_col="userId", item_col="movieId")
+data.interactions().matrix().scipy()
+data = range(data.interaction_count)
+"""
+OWN, OTHERS = (
+    "import polars as pl\nfrom discreet.data.readers import read",
+    ("import pandas as pd\nfrom lenskit.data import from_interactions_df"),
+)
+PARSED, THEIRS = "polars, parsing alone", "LensKit"
 WORKS = {
-    "polars, parsing alone": POLARS,
+    PARSED: POLARS,
     "discreet, as MovieLens": DISCREET.format(format="movielens-csv"),
     "discreet, as any CSV": DISCREET.format(format="csv"),
+    THEIRS: LENSKIT,
 }
 # Each measurement has a process of its own, with everything imported and used once before the clock starts.
 PROCESS = """
 import json, resource, sys, time
-import polars as pl
-from discreet.data.readers import read
+{imports}
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 path = {small!r}
@@ -75,10 +88,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def report(rows: int, measured: dict[str, dict[str, float]]) -> int:
-    """One table; 1 when a target is missed."""
-    reference, parsed = measured["polars, parsing alone"]["seconds"], rows * BYTES_PER_ROW
+    """One table; 1 when a claim does not hold."""
+    reference, parsed = measured[PARSED]["seconds"], rows * BYTES_PER_ROW
     print(f"{'':<26}{'seconds':>9}{'M/s':>7}{'× polars':>10}{'peak MB':>9}{'× columns':>11}")
-    met = True
+    claims = Claims()
     for name, result in measured.items():
         assert result["rows"] == rows, f"{name} lost rows"
         times, memory = result["seconds"] / reference, result["bytes"] / parsed
@@ -86,9 +99,13 @@ def report(rows: int, measured: dict[str, dict[str, float]]) -> int:
             f"{name:<26}{result['seconds']:>9.2f}{rows / result['seconds'] / 1e6:>7.1f}{times:>10.2f}"
             f"{result['bytes'] / 1e6:>9,.0f}{memory:>11.2f}"
         )
-        met = met and times <= MOST and memory <= MOST
-    print(f"\n{'met' if met else 'MISSED'}: at most {MOST:g} times polars, and {MOST:g} times the parsed columns")
-    return 0 if met else 1
+        if name not in (PARSED, THEIRS):
+            title = f"{rows / 1e6:.0f} M ratings, {name.partition(', ')[2]}"
+            claims.seconds(title, PARSED, result["seconds"], reference, 1 / MOST)
+            claims.error(f"{title}: memory", "parsed columns", result["bytes"] / 1e6, parsed / 1e6, "MB", 1 / MOST)
+            if THEIRS in measured:
+                claims.seconds(title, THEIRS, result["seconds"], measured[THEIRS]["seconds"])
+    return claims.close()
 
 
 def measure(path: Path, small: Path, repeat: int) -> dict[str, dict[str, float]]:
@@ -96,16 +113,22 @@ def measure(path: Path, small: Path, repeat: int) -> dict[str, dict[str, float]]
     measured: dict[str, dict[str, float]] = {}
     for _ in range(repeat):
         for name, work in WORKS.items():
-            run: dict[str, float] = json.loads(_run(PROCESS.format(small=str(small), path=str(path), work=work)))
+            imports = OTHERS if name == THEIRS else OWN
+            script = PROCESS.format(small=str(small), path=str(path), work=work, imports=imports)
+            try:
+                run: dict[str, float] = json.loads(_run(script, interpreter("lenskit") if name == THEIRS else None))
+            except UnmeasuredError as error:
+                print(error)
+                continue
             before = measured.setdefault(name, run)
             measured[name] = {key: min(run[key], before[key]) for key in run}
     return measured
 
 
-def _run(script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+def _run(script: str, python: Path | None) -> str:
+    done = subprocess.run([python or sys.executable, "-c", script], capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(done.stderr)
+        raise UnmeasuredError(done.stderr)
     return done.stdout
 
 

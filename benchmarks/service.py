@@ -31,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from harness import Claims
+
 CONNECTIONS = 16
 ROUND = 2_000
 HISTORY = 30
@@ -201,7 +203,7 @@ def compare(folder: Path, key: str, films: Any, requests: int, profile: str | No
     port = free_port()
     program = [sys.executable, "-c", "from discreet.cli import main; main()"]
     cli = [*program, "serve", "--folder", str(folder), "--port", str(port), "--workers", "0"]
-    started = []
+    claims, started = Claims(), []
     for _ in range(3):
         server, seconds = start(cli, port, key)
         started.append((seconds, server.processor_seconds))
@@ -210,21 +212,19 @@ def compare(folder: Path, key: str, films: Any, requests: int, profile: str | No
     own = [sys.executable, __file__, "--serve", str(folder), str(port)]
     server, _ = start(own if profile is None else [*own, "--profile", profile], port, key)
     try:
-        rows = load(server, key, films, requests)
-        rows.extend(batches(server, key, folder, films))
+        load(server, key, films, requests, claims)
+        batches(server, key, folder, films, claims)
     finally:
         server.process.terminate()
         server.process.wait()
     seconds, processor = min(started)
-    rows.append(("seconds from start to the first answer", f"{seconds:.2f}", "≤ 3", seconds <= 3))
-    rows.append(("of the processor", f"{processor:.2f}", "≤ 3", processor <= 3))
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    for name, found, goal, good in rows:
-        print(f"{name:46} {found:>24}   goal {goal:>8}   {'ok' if good else 'MISSED'}")
-    return 0 if all(good for *_, good in rows) else 1
+    claims.goal("from start to the first answer", seconds, 3)
+    claims.goal("the same, processor time", processor, 3)
+    return claims.close()
 
 
-def load(server: Server, key: str, films: Any, requests: int) -> list[tuple[str, str, str, bool]]:
+def load(server: Server, key: str, films: Any, requests: int, claims: Claims) -> None:
+    """Requests one by one, beside those of a route that does nothing, and the memory over all of them."""
     empty = posted(key, "/empty", b"").replace(b"POST", b"GET", 1)
     rounds, before = max(requests // ROUND, 1), 0.0
     speeds, slow = [], []
@@ -240,20 +240,12 @@ def load(server: Server, key: str, films: Any, requests: int) -> list[tuple[str,
     after = server.memory
     asked, plain = (median(column) for column in zip(*speeds, strict=True))
     late, plain_late = (median(column) for column in zip(*slow, strict=True))
-    ratio, later = median(a / b for a, b in speeds), median(a / b for a, b in slow)
-    return [
-        ("requests a second, of an empty route", f"{asked:,.0f} / {plain:,.0f} = {ratio:.2f}", "≥ 0.5", ratio >= 0.5),
-        ("p99 in ms, of an empty route", f"{late:.1f} / {plain_late:.1f} = {later:.2f}", "≤ 5", later <= 5),
-        (
-            f"MB before and after {rounds * ROUND:,} requests",
-            f"{before:.0f} → {after:.0f}",
-            "+ 2 %",
-            after <= 1.02 * before,
-        ),
-    ]
+    claims.rate("recommendations for a posted history", "an empty route", asked, plain, "requests/s", 0.5)
+    claims.error("the same, slowest of a hundred", "an empty route", late, plain_late, "ms", 1 / 5)
+    claims.error(f"memory after {rounds * ROUND:,} requests", "before them", after, before, "MB", 1 / 1.02)
 
 
-def batches(server: Server, key: str, folder: Path, films: Any) -> list[tuple[str, str, str, bool]]:
+def batches(server: Server, key: str, folder: Path, films: Any, claims: Claims) -> None:
     """Users a second of batches, beside the library's, which takes posted histories one by one."""
     from discreet.models.recommender import load_model
 
@@ -276,19 +268,15 @@ def batches(server: Server, key: str, folder: Path, films: Any) -> list[tuple[st
     def one_by_one() -> int:
         return len([model.recommend(history=history) for history in histories[:ONE_BY_ONE]])
 
-    return [
-        compared("users a second of a batch, of the library's", asked(users=users), of_library),
-        compared("histories a second of a batch, of the library's", asked(histories=histories), one_by_one),
-    ]
-
-
-def compared(name: str, service: Callable[[], int], library: Callable[[], int]) -> tuple[str, str, str, bool]:
-    for job in (service, library):
-        job()
-    speeds = [(timed(service), timed(library)) for _ in range(BATCHES)]
-    ours, theirs = (median(column) for column in zip(*speeds, strict=True))
-    ratio = median(a / b for a, b in speeds)
-    return name, f"{ours:,.0f} / {theirs:,.0f} = {ratio:.2f}", "≥ 0.5", ratio >= 0.5
+    for name, service, library in (
+        ("a batch of users", asked(users=users), of_library),
+        ("a batch of posted histories", asked(histories=histories), one_by_one),
+    ):
+        for job in (service, library):
+            job()
+        speeds = [(timed(service), timed(library)) for _ in range(BATCHES)]
+        ours, theirs = (median(column) for column in zip(*speeds, strict=True))
+        claims.rate(name, "the library in one process", ours, theirs, "users/s", 0.5)
 
 
 def timed(job: Callable[[], int]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -9,8 +10,10 @@ import pytest
 from benchmarks import papers, parts
 from benchmarks.audit import systems
 
+import claims_page as page
 from discreet.models.registry import names
 from discreet.studies import STUDIES
+from harness import PEERS, Claim, Claims, figure
 
 
 def test_every_system_of_the_audit_can_be_made() -> None:
@@ -71,3 +74,61 @@ def test_parts_generates_records_and_measures_them(tmp_path: Path, monkeypatch: 
     assert set(found["seconds"]) == {"scan", "fingerprint", "count", "fit"}
     assert found["disk"] > 8 * written
     assert not list(tmp_path.glob("discreet-scan-*"))
+
+
+def test_figures_against_peers_are_those_that_the_benchmarks_found() -> None:
+    """No figure of the page and of README's table is typed by hand."""
+    kept = json.loads(page.KEPT.read_text())
+    assert page.PAGE.read_text() == page.page(kept)
+    assert page.README.read_text() == page.with_table(page.README.read_text(), kept)
+    assert set(kept) == set(page.SUBJECTS), "a benchmark with claims was never run: python -m benchmarks NAME"
+
+
+def test_a_claim_holds_if_it_is_as_good_as_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "claims.json"
+    monkeypatch.setenv("DISCREET_CLAIMS", str(target))
+    claims = Claims()
+    claims.seconds("fit", "ALS", 2.0, 4.0)
+    claims.rate("lists", "ALS", 50, 100, "users/s", 0.5)
+    claims.goal("start", 2.9, 3)
+    assert claims.close() == 0
+    assert [row.ratio for row in claims.rows] == [2.0, 0.5, pytest.approx(3 / 2.9)]
+    claims.error("error", "a histogram", 3.0, 2.0, "rows")
+    assert claims.close() == 1
+    assert "DOES NOT HOLD" in capsys.readouterr().out
+    assert [Claim(**row) for row in json.loads(target.read_text())] == claims.rows
+
+
+def test_rows_that_are_lost_stay_on_the_page() -> None:
+    rows = [
+        {
+            "what": "reading",
+            "peer": "polars",
+            "ours": 8,
+            "theirs": 2,
+            "unit": "s",
+            "less_is_better": True,
+            "least": 0.5,
+        },
+        {"what": "reading", "peer": "LensKit", "ours": 8, "theirs": 16, "unit": "s", "less_is_better": True},
+    ]
+    entries = {"ingest": page.entry(rows, 0.5, 12.3)}
+    assert "| reading | 8.00 s | polars | 2.00 s | 0.250 | **≥ 0.500: does not hold** |" in page.page(entries)
+    assert "| Reading | 0.250 × polars; 2.00 × LensKit |" in page.table(entries)
+    text = page.with_table(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", entries)
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "0"), (0.04567, "0.0457"), (3.14159, "3.14"), (45.67, "45.7"), (12345, "12,345")]
+)
+def test_figures_have_three_digits(value: float, shown: str) -> None:
+    assert figure(value) == shown
+
+
+def test_every_peer_has_packages() -> None:
+    assert all(step for steps in PEERS.values() for step in steps)
