@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.coupled import HistogramRelease, MeasuredMarginals, TreeMarginals, all_marginals, queries_from_json
+from discreet.coupled import (
+    HistogramRelease,
+    MeasuredMarginals,
+    TreeMarginals,
+    all_marginals,
+    queries_from_json,
+    random_queries,
+)
 from discreet.coupled.answering import answers_from, answers_more
 from discreet.coupled.published.laplace import LMGS
 from discreet.data import Table, synthetic
-from discreet.errors import ReleaseError, UsageError
-from discreet.privacy import Release
+from discreet.errors import LedgerError, ReleaseError, UsageError
+from discreet.privacy import Ledger, Release
 
 TABLE = synthetic.survey(households=60, seed=3)
 QUESTIONS = [{}, {"gender": "F"}, {"gender": "F", "age": [18, 29]}, {"age": {"ranges": [[0, 17], [60, 74]]}}]
@@ -71,3 +79,26 @@ def test_questions_about_another_table_are_refused() -> None:
     release = HistogramRelease(epsilon=1).release(TABLE, all_marginals(TABLE, 1))
     with pytest.raises(UsageError, match="another table"):
         answers_from(release, queries_from_json(small(), [{}]))
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        lambda table: all_marginals(table, 2)[:5],
+        lambda table: random_queries(table, 5, seed=2),
+        lambda table: random_queries(table, 5, seed=1, kind="weighted"),
+        lambda table: random_queries(table, 6, seed=1)[1:],
+    ],
+)
+def test_other_queries_under_one_key_are_refused(others, tmp_path: Path) -> None:
+    """A run that is tried again gets its release only for what it asked: as many other queries are another run."""
+    rows = synthetic.survey(households=50, seed=7)
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.open(rows, population="homes", epsilon=9, unit="record/replace")
+    method, asked = HistogramRelease(1), random_queries(rows, 5, seed=1)
+    first = method.release(rows, asked, ledger=ledger.keyed("monday"))
+    first.save(tmp_path / "release")
+    with pytest.raises(LedgerError, match="something else was asked for under the key"):
+        method.release(rows, others(rows), ledger=ledger.keyed("monday"))
+    assert method.release(rows, asked, ledger=ledger.keyed("monday")).id == first.id
+    assert len(ledger.statement("homes").entries) == 1

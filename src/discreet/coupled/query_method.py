@@ -130,6 +130,7 @@ class QuerySetting:
             expected=expected or {},
             details={
                 "queries": queries,
+                "asked": self.workload.digest(),
                 "shape": list(self.workload.shape),
                 "rows": self.n_rows,
                 "coupling": "none" if self.coupling is None else self.coupling.origin,

@@ -86,6 +86,9 @@ class RandomWorkload(Workload):
     def __len__(self) -> int:
         return self._queries
 
+    def _identity(self) -> Any:
+        return self.seed, self.kind, self.first, len(self)
+
     def labels(self) -> list[str]:
         return [f"random {self.kind} {query}" for query in range(self.first, self.first + len(self))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -239,6 +240,9 @@ class ProductWorkload(Workload):
         for axis, (choices, size) in enumerate(zip(self._choices, self.shape, strict=True)):
             rows = [choice.over(size) / (GRID if choice.weighted else 1) for choice in choices]
             yield np.stack(rows), self._index[:, axis]
+
+    def _identity(self) -> Any:
+        return [hashlib.sha256(one.astype(np.int64).tobytes()).hexdigest() for one in self.arrays()]
 
     def labels(self) -> list[str]:
         words = [

@@ -6,6 +6,7 @@ numbers of grid steps, so that an answer on whole counts is a whole number and n
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -61,6 +62,14 @@ class Workload(ABC):
     @abstractmethod
     def labels(self) -> list[str]:
         """What each query asks, in words."""
+
+    def digest(self) -> str:
+        """A hash of what is asked: a run that is tried again under its key must ask the same."""
+        return hashlib.sha256(repr((list(self.domains), self.shape, self._identity())).encode()).hexdigest()
+
+    def _identity(self) -> Any:
+        """What tells these queries from others over the same domains, with an exact ``repr``."""
+        return self.labels()
 
     @abstractmethod
     def _part(self, places: range) -> Self:
