@@ -6,7 +6,8 @@ python benchmarks/queries.py --queries 10_000     fewer
 "lazy" is a stream in which the estimate answers everything: the threshold is out of reach. "usual" is the stream of
 the default settings, updates included; "weighted" the lazy stream of queries with weights in between. The peer holds
 packed bits and, for each query, unpacks them, adds up the histogram and the estimate, and compares with floating-point
-noise. Claimed: at least twice the queries a second of the loop.
+noise. Claimed: at least twice the queries a second of the
+loop, and no fewer where there are updates, which the loop does not make.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     ):
         rate, updates = streamed(table, method, workload)
         print(f"{name:<12}{rate:>12,.0f}{rate / peer:>9.1f}{updates:>9}")
-        claims.rate(f"a stream of queries, {name}", "a loop in NumPy", rate, peer, "queries/s", 2)
+        claims.rate(f"a stream of queries, {name}", "a loop in NumPy", rate, peer, "queries/s", 1 if updates else 2)
     return claims.close()
 
 

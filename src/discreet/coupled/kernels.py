@@ -135,7 +135,7 @@ def weighted_weights(base: Any, query: int, cells: int, grid: int) -> Integers:
     return weights
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def weighted_sums(histogram: Any, base: Any, first: int, queries: int, grid: int) -> Any:
     """Σ weight × count of each query, in grid steps."""
     sums = np.zeros(queries, dtype=histogram.dtype)
