@@ -144,7 +144,7 @@ def audit(
 
 def _ledger(place: str | None, population: str | None, records: Dataset) -> Ledger | None:
     """The ledger that will keep the audit; whether it knows the people is asked before anything is played."""
-    from discreet.privacy import Ledger
+    from discreet.privacy.ledger import Ledger
 
     if place is None:
         if population is not None:

@@ -70,7 +70,7 @@ class Charging:
 
     def opened(self) -> Ledger | None:
         """The ledger to charge; to charge none must be said."""
-        from discreet.privacy import Ledger
+        from discreet.privacy.ledger import Ledger
 
         place = self.ledger
         if self.no_ledger and place == os.environ.get("DISCREET_LEDGER"):
@@ -95,7 +95,7 @@ class Charging:
 
     def _was_saved(self, out: Path | None) -> bool:
         """Whether the release of an earlier run under the key is there: it will be returned, not written again."""
-        from discreet.privacy import Ledger
+        from discreet.privacy.ledger import Ledger
 
         if self.key is None or self.ledger is None or out is None or not out.is_dir():
             return False

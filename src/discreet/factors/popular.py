@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from discreet.common.arrays import Floats
 
@@ -81,6 +80,8 @@ class Spread:
 
         A level v is on the list with probability Φ((v − t)/noise), where t is such that the list has its length.
         """
+        from scipy.special import ndtr  # a tenth of a second, which a model that answers does not need
+
         length = min(length, max(1, int(self.counts.sum()) // 2))
         low, high = self.values.min() - 40 * noise, self.values.max() + 40 * noise
         for _ in range(80):
