@@ -112,7 +112,7 @@ class Claims:
 def figure(value: float) -> str:
     """A number with three digits that count."""
     if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
+        return "∞" if value == math.inf else f"{value:g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"

@@ -169,7 +169,7 @@ def compare(data: Any, options: argparse.Namespace, claims: Claims) -> None:
     claims.seconds(f"Slope One, {title}", "Surprise", found[OURS]["fit"], found[PEER]["fit"], 3)
     claims.seconds(f"co-rated cosine, {title}", "Surprise", found[OURS]["cosine"], found[PEER]["cosine"])
     apart = max(abs(found[PEER][name] - found[OURS][name]) for name in ("rmse", "mae"))
-    claims.goal(f"Slope One, {title}: errors differ from those of Surprise", apart, 10**-DECIMALS / 2, "stars")
+    claims.goal(f"Slope One, {data.name}: errors are apart by", apart, 10**-DECIMALS / 2, "stars")
 
 
 def alone(options: argparse.Namespace) -> None:
