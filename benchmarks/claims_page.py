@@ -39,6 +39,7 @@ SUBJECTS = {
 }
 """Benchmarks with claims, in the order of the page."""
 
+MEMORY = {"MiB", "MB", "GB"}
 BY_NAME = {"parts", "spark"}
 """Run when they are named: they write gigabytes, or take a quarter of an hour."""
 
@@ -93,20 +94,21 @@ def page(entries: dict[str, dict[str, Any]]) -> str:
 
 
 def table(entries: dict[str, dict[str, Any]]) -> str:
-    """One row for each subject: the range of ratios against each peer."""
+    """One row for each subject: the range of ratios against each peer, but for memory; figures where there is none."""
     lines = ["| | times as good as |", "| --- | --- |"]
     for name, one in entries.items():
-        peers: dict[str, list[Claim]] = {}
+        peers: dict[str, list[float]] = {}
         for row in claims_of(one):
-            peers.setdefault(row.peer, []).append(row)
-        told = [f"{ranged([row.ratio for row in rows])} {peer}" for peer, rows in peers.items() if peer != "goal"]
-        goals = [f"{row.what} {figure(row.ours)} {row.unit}" for row in peers.get("goal", [])]
-        lines.append(f"| {SUBJECTS[name]} | {'; '.join(told + goals)} |")
+            if row.peer != "goal" and row.unit not in MEMORY:
+                peers.setdefault(row.peer, []).append(row.ratio)
+        told = [f"{ranged(ratios)} {peer}" for peer, ratios in peers.items()]
+        told = told or [f"{row.what}: {figure(row.ours)} {row.unit}" for row in claims_of(one)]
+        lines.append(f"| {SUBJECTS[name]} | {'; '.join(told)} |")
     return "\n".join(lines)
 
 
 def ranged(ratios: list[float]) -> str:
-    low, high = figure(min(ratios)), figure(max(ratios))
+    low, high = (figure(value) if value < 10 else f"{value:,.0f}" for value in (min(ratios), max(ratios)))
     return f"{low} ×" if low == high else f"{low} to {high} ×"
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 # The peer runs this file, too, in an environment without discreet: it is imported where it is used.
 from harness import LARGE, Claims, UnmeasuredError, forget_peak, large, measured, peak_memory
 
-OURS = "discreet"
+OURS, TITLES = "discreet", {"implicit": "implicit", "lenskit": "LensKit"}
 FACTORS, ITERATIONS = 64, 15
 EPSILON = 1
 LISTED, BATCH = 10, 10_000
@@ -177,9 +177,9 @@ def compare(peer: str, records: int, options: argparse.Namespace, claims: Claims
             f"{one['each']:>6.1f}"
         )
     ours, theirs = found[OURS], found[peer]
-    claims.seconds(f"default fit to {size}", f"ALS of {peer}", ours["fit"], theirs["fit"])
+    claims.seconds(f"default fit to {size}", f"ALS of {TITLES[peer]}", ours["fit"], theirs["fit"])
     rates = ours["users_a_second"], theirs["users_a_second"]
-    claims.rate(f"lists for everybody, {size}", f"ALS of {peer}", *rates, "users/s")
+    claims.rate(f"lists for everybody, {size}", f"ALS of {TITLES[peer]}", *rates, "users/s")
 
 
 def main(arguments: list[str] | None = None) -> int:

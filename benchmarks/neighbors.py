@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from harness import CACHE, LARGE, Claims, UnmeasuredError, forget_peak, large, measured, peak_memory
 
 MOVIELENS = 1_000_209, 6_040, 3_706
-PEERS = ("implicit", "sparse_dot_topn", "lenskit")
+PEERS = {"implicit": "implicit", "sparse_dot_topn": "sparse_dot_topn", "lenskit": "LensKit"}
 
 OURS = {"discreet": "cosine_full", "discreet, co-rated": "cosine"}
 
@@ -179,8 +179,8 @@ def compare(name: str, data: Any, options: argparse.Namespace, repeats: int, cla
     for who in options.peers:
         if who in found:
             title = f"item neighbors, {name}"
-            claims.seconds(title, who, ours["seconds"], found[who]["seconds"])
-            claims.error(f"{title}: memory", who, ours["peak"] / 2**20, found[who]["peak"] / 2**20, "MiB", 0.5)
+            claims.seconds(title, PEERS[who], ours["seconds"], found[who]["seconds"])
+            claims.error(f"{title}: memory", PEERS[who], ours["peak"] / 2**20, found[who]["peak"] / 2**20, "MiB", 0.5)
 
 
 def agreement(who: str, one: dict[str, float], ours: dict[str, float]) -> str:

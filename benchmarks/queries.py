@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--queries", type=int, default=100_000)
     options = parser.parse_args(arguments)
     table = dataset()
-    peer = looped(table, min(options.queries, 2_000))
+    peer = max(looped(table, min(options.queries, 2_000)) for _ in range(3))
     print(f"{'stream':<12}{'queries/s':>12}{'× loop':>9}{'updates':>9}")
     print(f"{'NumPy loop':<12}{peer:>12,.0f}{1:>9.1f}{0:>9}")
     lazy, usual = PMW(epsilon=1, updates=30, threshold=OUT_OF_REACH), PMW(epsilon=1)

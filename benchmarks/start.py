@@ -1,7 +1,7 @@
 """How long the first things take: the import, help, the first answer of a model from disk, and the demo.
 
-python -m benchmarks start                 without setting up from nothing
-python -m benchmarks start --from-nothing  `make demo` in a fresh clone, too: it needs a package index
+python -m benchmarks start           `make demo` in a fresh clone, too: it needs git, and an index of packages
+python -m benchmarks start --no-clone
 
 Each is run three times in a process of its own, and the best one counts (`make demo` once). Goals on two idle cores:
 0.1 s for the import beyond that of an empty Python, 0.4 s for `discreet --help`, 1 s from loading a model to its first
@@ -33,7 +33,7 @@ print(time.perf_counter() - begun)
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--from-nothing", action="store_true")
+    parser.add_argument("--no-clone", action="store_true", help="leave make demo from nothing out")
     options = parser.parse_args(arguments)
     claims = Claims()
     empty = best([sys.executable, "-c", "pass"])
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         claims.goal("first answer of a loaded model", first_answer(Path(folder)), 1)
         claims.goal("discreet demo", best([sys.executable, "-c", PROGRAM, "demo"], times=1, cwd=folder), 30)
-    if options.from_nothing:
+    if not options.no_clone:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "clone", "--quiet", str(ROOT), folder], check=True)
             claims.goal("make demo, from nothing", best(["make", "demo"], times=1, cwd=folder), 75)

@@ -15,6 +15,7 @@ from discreet.coupled import (
     random_queries,
     range_queries,
 )
+from discreet.coupled.workloads import builders
 from discreet.coupled.workloads.workload import GRID
 from discreet.data import IntegerDomain, Table
 from discreet.errors import DataError, UsageError
@@ -123,3 +124,14 @@ def test_builders_refuse_what_no_list_holds() -> None:
         prefix_sums(wide, "z")
     with pytest.raises(UsageError, match="about a Table"):
         random_queries(3, 3, seed=1)
+
+
+def test_weighted_sums_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table({"x": [0, 3], "y": [1, 2]}, domains={"x": range(40), "y": range(25)})
+    workload = random_queries(table, 101, seed=3, kind="weighted")
+    cells = np.random.default_rng(1).random(workload.n_cells)
+    alone = workload.answers(cells)
+    monkeypatch.setattr(builders, "WORTH_THREADS", 1)
+    for threads in (1, 2, 3, 200):
+        monkeypatch.setattr(builders, "available_threads", lambda threads=threads: threads)
+        np.testing.assert_array_equal(workload.answers(cells), alone)

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.common.arrays import Integers
+from discreet.common.threads import available_threads, share_out
 from discreet.coupled.workloads.product import Choice, ProductWorkload
 from discreet.coupled.workloads.workload import GRID, Workload
 from discreet.data.domains import Domain, as_domain
@@ -27,6 +28,9 @@ __all__ = [
     "random_queries",
     "range_queries",
 ]
+
+WORTH_THREADS = 2**24
+"""Weights from which on threads are worth starting."""
 
 RandomKind = Literal["subset", "weighted"]
 
@@ -103,7 +107,17 @@ class RandomWorkload(Workload):
         base = np.uint64(self.seed)
         if self.kind == "subset":
             return subset_sums(histogram, base, self.first, len(self)) * GRID
-        return weighted_sums(histogram, base, self.first, len(self), GRID)
+        sums = np.empty(len(self), dtype=histogram.dtype)
+
+        def work(_: int, part: range) -> None:
+            found = weighted_sums(histogram, base, self.first + part.start, len(part), GRID)
+            sums[part.start : part.stop] = found
+
+        # Each query is added up by itself, so the sums are the same however many threads there are.
+        threads = available_threads() if len(self) * histogram.size >= WORTH_THREADS else 1
+        step = max(1, -(-len(self) // threads))
+        share_out(work, [range(at, min(at + step, len(self))) for at in range(0, len(self), step)], threads)
+        return sums
 
     def _weights(self, query: int) -> Integers:
         from discreet.coupled.kernels import subset_weights, weighted_weights
