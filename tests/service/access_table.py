@@ -204,7 +204,7 @@ def fresh(service: Running) -> dict[str, Callable[[str], str]]:
 
     def job(role: str) -> str:
         key = service.keys[role] if role in ("analyst",) else None
-        return service.call("POST", "/runs/rehearse", key=key, json=COUNTS).json()["id"]
+        return service.call("POST", "/runs/rehearse", key=key, json={**COUNTS, "name": f"of {role}"}).json()["id"]
 
     def dataset(role: str) -> str:
         from discreet.service.access import Caller

@@ -67,7 +67,7 @@ def ask(service: Running, row: Row, key: str | None, role: str) -> httpx.Respons
     given = dict(row.given)
     if "json" in given and given["json"].get("path"):
         given["json"] = {**given["json"], "path": str(service.folder / given["json"]["path"])}
-    if role != "curator" and "json" in given and row.status == 201:
+    if role != "curator" and "json" in given and (row.status == 201 or row.path == "/v1/runs"):
         given["json"] = {**given["json"], "name": f"of {role}"}
     return service.web.request(row.method, path, headers=headers, **given)
 
@@ -233,7 +233,8 @@ def test_keys_are_in_no_answer_and_no_log(service: Running) -> None:
 def test_a_revoked_key_stops_what_it_asked_for_and_was_not_charged(service: Running) -> None:
     key, secret = service.issue("analyst")
     service.call("PUT", f"/populations/viewers/allowances/{key}", json={"epsilon": "1/2"})
-    job = service.call("POST", "/runs", key=secret, json=COUNTS, headers={"Idempotency-Key": "a"}).json()["id"]
+    body = {**COUNTS, "name": "of a revoked key"}
+    job = service.call("POST", "/runs", key=secret, json=body, headers={"Idempotency-Key": "a"}).json()["id"]
     service.call("DELETE", f"/keys/{key}")
     assert service.work(job)["state"] == "cancelled"
 

@@ -170,8 +170,8 @@ def test_colluding_analysts_cannot_reserve_more_than_each_may(service: Running) 
     keys = [analyst(service, "1") for _ in range(4)]
 
     def ask(number: int) -> int:
-        headers = {"Idempotency-Key": f"n{number}"}
-        return service.call("POST", "/runs", key=keys[number % 4], json=COUNTS, headers=headers).status_code
+        headers, body = {"Idempotency-Key": f"n{number}"}, {**COUNTS, "name": f"counts {number % 4}"}
+        return service.call("POST", "/runs", key=keys[number % 4], json=body, headers=headers).status_code
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(24)))

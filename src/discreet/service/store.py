@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from copy import copy
 from datetime import UTC, datetime
@@ -187,11 +187,18 @@ class Store:
             if not (mine and self.is_postgres):
                 yield mine
                 return
-            with closing(self._locks.connect()) as connection:  # closing it frees the lock
+            with closing(self._locks.connect()) as connection:  # the server frees the lock when it is gone
                 # The server notices within a minute that the machine of a worker is gone.
                 for setting in ("tcp_keepalives_idle = 20", "tcp_keepalives_interval = 10", "tcp_keepalives_count = 3"):
                     connection.exec_driver_sql(f"SET {setting}")
-                yield bool(connection.execute(sql.select(sql.func.pg_try_advisory_lock(_number(job)))).scalar_one())
+                lock = _number(job)
+                held = bool(connection.execute(sql.select(sql.func.pg_try_advisory_lock(lock))).scalar_one())
+                try:
+                    yield held
+                finally:
+                    if held:  # the server notices some time later that a connection was closed
+                        with suppress(sql.exc.SQLAlchemyError):
+                            connection.execute(sql.select(sql.func.pg_advisory_unlock(lock)))
 
     @contextmanager
     def marked(self, name: str) -> Iterator[bool]:
