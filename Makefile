@@ -85,10 +85,8 @@ format: $(VENV)/.test
 test: style
 	@$(MAKE) --no-print-directory -j 2 types tests-only
 
-# Tests wait for processes, browsers and databases: one worker more than there are cores keeps these busy.
-WORKERS ?= $(shell expr $$(nproc) + 1)
 tests-only: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants --write docs/mutants.md

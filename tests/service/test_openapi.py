@@ -80,7 +80,7 @@ def test_every_answer_to_invented_requests_is_documented(shared: Running, role: 
     else:
         name, key = shared.issue("analyst")
         shared.call("PUT", f"/populations/viewers/allowances/{name}", json={"epsilon": "1/4"})
-    found = problems_of(shared, key, examples=12)
+    found = problems_of(shared, key, examples=12 if role == "curator" else 6)  # most routes are not for analysts
     assert not found, "\n\n".join(found)
 
 

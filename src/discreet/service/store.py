@@ -197,7 +197,7 @@ class Store:
                     yield held
                 finally:
                     if held:  # the server notices some time later that a connection was closed
-                        with suppress(sql.exc.SQLAlchemyError):
+                        with suppress(SQLAlchemyError):
                             connection.execute(sql.select(sql.func.pg_advisory_unlock(lock)))
 
     @contextmanager
