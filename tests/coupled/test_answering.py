@@ -18,7 +18,7 @@ from discreet.coupled import (
 )
 from discreet.coupled.answering import answers_from, answers_more
 from discreet.coupled.published.laplace import LMGS
-from discreet.data import Table, synthetic
+from discreet.data import IntegerDomain, Table, synthetic
 from discreet.errors import LedgerError, ReleaseError, UsageError
 from discreet.privacy import Ledger, Release
 
@@ -102,3 +102,13 @@ def test_other_queries_under_one_key_are_refused(others, tmp_path: Path) -> None
         method.release(rows, others(rows), ledger=ledger.keyed("monday"))
     assert method.release(rows, asked, ledger=ledger.keyed("monday")).id == first.id
     assert len(ledger.statement("homes").entries) == 1
+
+
+def test_other_bins_under_one_key_are_refused(tmp_path: Path) -> None:
+    """The same rows and the same codes with other ends of the bins are other questions."""
+    ages, ledger, method = {"age": [3, 20, 70]}, Ledger(tmp_path / "budget.db"), HistogramRelease(1)
+    first, other = (Table(ages, domains={"age": IntegerDomain(0, 99, bins=(0, end))}) for end in (18, 65))
+    ledger.open(first, population="people", epsilon=9, unit="record/replace")
+    method.release(first, all_marginals(first, 1), ledger=ledger.keyed("monday")).save(tmp_path / "release")
+    with pytest.raises(LedgerError, match="something else was asked for under the key"):
+        method.release(other, all_marginals(other, 1), ledger=ledger.keyed("monday"))

@@ -73,12 +73,8 @@ class Releases:
         seen = (RELEASES.c.secret.is_(False), RELEASES.c.rehearsal.is_(False))
         joined = sql.select(RELEASES.c.id).join(JOBS, JOBS.c.id == RELEASES.c.job)
         # Whoever asked first has the name, also while the job waits or runs.
-        unfinished = (
-            JOBS.c.state.in_(("queued", "running")),
-            JOBS.c.kind != "rehearse",
-            JOBS.c.tenant == caller.tenant,
-        )
-        asked = (JOBS.c.key != caller.key, JOBS.c.request["name"].as_string() == name)
+        unfinished = (JOBS.c.state.in_(("queued", "running")), JOBS.c.spends.is_(True))
+        asked = (JOBS.c.tenant == caller.tenant, JOBS.c.key != caller.key, JOBS.c.request["name"].as_string() == name)
         coming = sql.select(JOBS.c.id).where(*unfinished, *asked)
         if any(connection.execute(query.limit(1)).first() for query in (joined.where(*theirs, *seen), coming)):
             raise Problem(409, "name", f"There is a release {name!r} of somebody else.", remedy="Choose another name.")

@@ -65,7 +65,7 @@ class Workload(ABC):
 
     def digest(self) -> str:
         """A hash of what is asked: a run that is tried again under its key must ask the same."""
-        return hashlib.sha256(repr((list(self.domains), self.shape, self._identity())).encode()).hexdigest()
+        return hashlib.sha256(repr((list(self.domains.items()), self._identity())).encode()).hexdigest()
 
     def _identity(self) -> Any:
         """What tells these queries from others over the same domains, with an exact ``repr``."""
