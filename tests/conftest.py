@@ -15,6 +15,8 @@ from unittest import mock
 if "PYTEST_XDIST_WORKER" in os.environ:
     for threads in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")
+    # Threads of compiled code stay, so that they are tested. Those that have nothing to do sleep instead of spinning.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numpy as np
 import pytest
