@@ -9,6 +9,7 @@ import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data.ids import IdMap, as_id_series, compact, group_order, stable_text
+from discreet.data import ids as ids_module
+from discreet.data.ids import IdMap, as_id_series, compact, group_order, stable_text, taken
 from discreet.errors import DataError
 
 
@@ -85,6 +87,33 @@ def test_unknown_integers_are_marked(known, asked):
     codes = map_.encode(asked, unknown="mark")
     order = sorted(set(known))
     assert codes.tolist() == [order.index(value) if value in order else -1 for value in asked]
+
+
+@given(
+    st.sampled_from([st.text(max_size=2), st.sampled_from([-(2**63), -5, 0, 7, 2**40, 2**63 - 1])]).flatmap(
+        lambda ids: st.tuples(st.lists(ids), st.lists(ids))
+    )
+)
+def test_few_ids_and_many_are_looked_up_alike(given_ids):
+    # Few ids go through a dictionary, many through a hash of polars.
+    known, asked = given_ids
+    map_ = IdMap(known)
+    with mock.patch.object(ids_module, "FEW_IDS", -1):
+        codes = map_.encode(asked, unknown="mark")
+    found = map_.encode(asked, unknown="mark")
+    assert found.dtype == codes.dtype == np.int32
+    assert found.tolist() == codes.tolist()
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1), st.data())
+def test_few_records_and_many_are_put_in_order_alike(column, data):
+    order = np.array(data.draw(st.lists(st.integers(0, len(column) - 1))), dtype=np.int32)
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        with mock.patch.object(ids_module, "FEW_RECORDS", -1):
+            many = taken(np.array(column, dtype=dtype), order)
+        few = taken(np.array(column, dtype=dtype), order)
+        assert few.dtype == many.dtype
+        assert few.tolist() == many.tolist()
 
 
 def test_integers_and_text_sort_in_their_own_order():

@@ -171,9 +171,9 @@ def test_any_first_round_is_public_input(case: Case, first: str) -> None:
         }
         return replace(after, parts={**after.parts, **changed}, id="")
 
-    pairs, ran = list(case.pairs()), 0
+    run, pairs, ran = run_of(case, hostile=hostile), list(case.pairs()), 0
     for pair in pairs[:: max(1, len(pairs) // 3)]:
-        ran += coupled_run(run_of(case, hostile=hostile), pair.first, pair.second).guarantee is not None
+        ran += coupled_run(run, pair.first, pair.second).guarantee is not None
     assert ran
 
 
@@ -182,9 +182,10 @@ def test_any_first_round_is_public_input(case: Case, first: str) -> None:
 
 def caught(case: Case) -> bool:
     """Whether some pair tells a broken version from what it promises."""
+    run = run_of(case)
     for pair in case.pairs():
         try:
-            coupled_run(run_of(case), pair.first, pair.second)
+            coupled_run(run, pair.first, pair.second)
         except CoupledRunError:
             return True
     return False

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -86,6 +87,7 @@ def pairs() -> Iterator[NeighboringPair]:
     return interaction_pairs(Unit("user"))
 
 
+@cache
 def other() -> Interactions:
     """The second curator's records."""
     return max((pair.first for pair in pairs()), key=len)

@@ -189,7 +189,7 @@ class MarginalSets:
         # What no query needs is needed a little, so that nothing is divided by 0.
         needs = np.maximum(self.needs, 1e-12 * self.needs.max(initial=1e-300))
         power, sizes = 1 / 3 if norm == 1 else 1 / 4, np.array([len(axes) for axes in self.candidates])
-        best, least = np.ones(sizes.size), np.inf
+        best, least, included = np.ones(sizes.size), np.inf, self._covers.T
         for size in np.unique(sizes):
             weights = np.power(self.cells, power) * np.where(sizes == size, 1.0, FEW)
             for _ in range(ROUNDS):
@@ -198,7 +198,7 @@ class MarginalSets:
                 error = float((needs / precision).sum())
                 if error < least:
                     best, least = weights, error
-                gain = np.asarray(self._covers.T @ (needs / precision**2))
+                gain = np.asarray(included @ (needs / precision**2))
                 weights = weights * np.power(gain * weights if norm == 1 else gain, power)
         whole = np.rint(best / best.max() * STEPS).astype(np.int64)
         if known is not None:

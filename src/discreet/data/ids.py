@@ -28,6 +28,10 @@ MOST_IDS = 2**31 - 1
 TABLE_FACTOR = 4
 CHUNK = 1 << 18
 
+# So few ids are looked up in a dictionary, and so few records put in order by numpy: polars needs longer to begin.
+FEW_IDS = 256
+FEW_RECORDS = 1 << 13
+
 
 class IdMap:
     """A sorted set of ids and their codes 0 … n−1.
@@ -114,6 +118,9 @@ class IdMap:
             codes = np.full(len(series), -1, dtype=np.int32)
         elif series.dtype == pl.Int64 and _fits_table(self.series[0], self.series[-1], len(series)):
             codes = self._look_up(series)
+        elif len(self.series) + len(series) <= FEW_IDS:
+            code_of = {key: code for code, key in enumerate(self.series.to_list())}
+            codes = np.array([code_of.get(key, -1) for key in series.to_list()], dtype=np.int32)
         else:
             numbers = pl.Series(np.arange(len(self.series), dtype=np.int32))
             codes = series.replace_strict(self.series, numbers, default=-1, return_dtype=pl.Int32).to_numpy()
@@ -371,4 +378,6 @@ def code_order(columns: Sequence[tuple[Codes, int]]) -> Codes:
 
 def taken(column: NDArray[Any], order: Codes) -> NDArray[Any]:
     """The column in another order. polars does it with all cores, numpy with one."""
+    if order.size <= FEW_RECORDS:
+        return column[order]
     return pl.Series(column).gather(pl.Series(order)).to_numpy()

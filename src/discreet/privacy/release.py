@@ -308,22 +308,29 @@ def _afresh(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.Series(column.name, column.to_list(), dtype=column.dtype) for column in shared)
 
 
-def _describe(part: Part, tables: str) -> dict[str, str]:
-    if not isinstance(part, pl.DataFrame) and part.dtype.hasobject:
+def _kind_of(part: Part, tables: str) -> str:
+    if isinstance(part, pl.DataFrame):
+        return tables
+    if part.dtype.hasobject:
         raise ReleaseError("an array of Python objects cannot be released.", remedy="Use numbers or text.")
-    digest, kind = _Digest(), tables if isinstance(part, pl.DataFrame) else "npy"
+    return "npy"
+
+
+def _describe(part: Part, tables: str) -> dict[str, str]:
+    digest, kind = _Digest(), _kind_of(part, tables)
     _serialize(part, digest, kind)
     return {"type": kind, "sha256": digest.sha256.hexdigest()}
 
 
 def _write_part(folder: Path, name: str, part: Part, tables: str) -> dict[str, str]:
-    described = _describe(part, tables)
-    path = folder / f"{name}.{described['type']}"
+    kind = _kind_of(part, tables)
+    path = folder / f"{name}.{kind}"
     with path.open("wb") as file:
-        _serialize(part, file, described["type"])
+        _serialize(part, file, kind)
         file.flush()
         os.fsync(file.fileno())
-    return described
+    with path.open("rb") as file:
+        return {"type": kind, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _read_part(folder: Path, name: str, described: Mapping[str, str]) -> Part:
