@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 CACHE  ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/discreet/data
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Tests start hundreds of processes: with this set, each of them would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test tests-only mutants fuzz crash check-airflow coverage lint style types format docs pictures notebooks check-wheel bench data clean setup serve
 .DEFAULT_GOAL := help
 

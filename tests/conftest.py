@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -37,6 +38,16 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
 # Machines are shared: a slow moment is not a failure.
 settings.register_profile("discreet", deadline=None)
 settings.load_profile("discreet")
+
+
+def pytest_sessionstart() -> None:
+    """Collecting makes a million objects that stay: looking for garbage among them takes seconds and finds little."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # and they need not be looked at, or be copied into forks, later
+    gc.enable()
 
 
 @pytest.fixture
@@ -94,6 +105,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.speculation.quantile": "0.5",
         "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        # Short runs: what is compiled thoroughly would hardly be used.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     with mock.patch.dict(os.environ, {"SPARK_LOCAL_IP": "127.0.0.1"}):
         found = open_session("local-cluster[2,1,1024]", options)

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,16 @@ REGISTRY = ("models/registry.py", "models/recommender.py")
 """The files that may name modules of every package in strings."""
 
 
-TEXTS = {path.relative_to(SOURCE).as_posix(): path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
-FILES = {file: ast.parse(text) for file, text in TEXTS.items()}
-"""Every source file by its path below ``src/discreet``: its text, and its syntax tree."""
+@cache
+def texts() -> dict[str, str]:
+    """The text of every source file, by its path below ``src/discreet``."""
+    return {path.relative_to(SOURCE).as_posix(): path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of every source file."""
+    return {file: ast.parse(text) for file, text in texts().items()}
 
 
 def package_of(file: str) -> str | None:
@@ -87,7 +95,7 @@ def package_of(file: str) -> str | None:
 def imported_modules(file: str) -> set[str]:
     """Modules of discreet that a file imports or names in a string ("discreet.models.heads", "discreet.pairs:X")."""
     found = set()
-    for node in ast.walk(FILES[file]):
+    for node in ast.walk(trees()[file]):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -112,13 +120,13 @@ def forbidden(file: str) -> set[str]:
 
 
 def test_packages_import_only_what_they_may() -> None:
-    found = {file: forbidden(file) for file in FILES if forbidden(file)}
+    found = {file: forbidden(file) for file in trees() if forbidden(file)}
     assert not found, f"these imports are not allowed: {found}"
 
 
 def test_every_exception_is_used() -> None:
     for start, subject in SUBJECTS.items():
-        files = [file for file in FILES if file.startswith(start)]
+        files = [file for file in trees() if file.startswith(start)]
         assert any(subject in imported_packages(file) for file in files), f"{start} does not import {subject}"
 
 
@@ -160,7 +168,7 @@ def is_module(node: ast.expr) -> bool:
 def test_random_numbers_come_from_one_file() -> None:
     elsewhere = {
         file: calls
-        for file, tree in FILES.items()
+        for file, tree in trees().items()
         if file != ENTROPY and not file.startswith(SEEDED) and (calls := calls_of_randomness(tree))
     }
     assert not elsewhere
@@ -168,7 +176,7 @@ def test_random_numbers_come_from_one_file() -> None:
 
 def asking_for(function: str) -> set[str]:
     """The files that call a function of ``privacy/entropy.py``."""
-    return {file for file, text in TEXTS.items() if f"entropy.{function}" in text and file != ENTROPY}
+    return {file for file, text in texts().items() if f"entropy.{function}" in text and file != ENTROPY}
 
 
 def test_each_purpose_of_randomness_has_its_users() -> None:
@@ -196,7 +204,7 @@ def test_no_public_function_that_releases_takes_a_seed() -> None:
     without_release = {"coupled/workloads/builders.py", "tagging/topics/chain.py"}
     seeded = {
         file
-        for file, tree in FILES.items()
+        for file, tree in trees().items()
         if not file.startswith((*SEEDED, "data", "cli", "testing"))
         and any(takes_a_seed(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     }

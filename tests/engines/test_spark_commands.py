@@ -1,4 +1,4 @@
-"""Commands that let a cluster of Spark compute."""
+"""Commands that let a cluster of Spark compute. They are beside the other tests of Spark: those share one cluster."""
 
 from __future__ import annotations
 
