@@ -42,6 +42,8 @@ def test_counts_of_three_shops(run, tmp_path: Path) -> None:
     assert [part["id"] for part in facts["parameters"]["combined"]["parts"]] == [
         dc.Release.load(tmp_path / shop).id for shop in "ab"
     ]
+    none = run("recommend", "abc", "--user", "u1")
+    assert "abc holds 'item-counts', which is not a model. Fit one" in none.stderr
     again = run(*["release", "combine", "ab", "c", "--disjoint-people", "--out", "nested", "--name", "everybody"])
     assert again.returncode == 0, again.stderr
     assert dc.Release.load(tmp_path / "nested").dataset == "everybody"
@@ -59,6 +61,7 @@ def test_a_model_in_two_rounds(run, tmp_path: Path) -> None:
         done = run(*f"fit {shop}.parquet {budget} --ledger {shop}.db --round 1 --out {shop}1".split())
         assert done.returncode == 0, done.stderr
         assert "round 1 of a ranking model of 30 items" in done.stdout
+        assert "… --disjoint-people --out FOLDER (or --people-may-overlap)" in done.stderr
     assert run(*["release", "combine", "a1", "b1", "c1", "--disjoint-people", "--out", "round1"]).returncode == 0
     for shop in SHOPS:
         asked = f"fit {shop}.parquet {budget} --ledger {shop}.db --round 2 --after round1 --out {shop}2"
@@ -207,7 +210,7 @@ FIT = "fit a.parquet --epsilon 6 --delta 1e-6 --no-ledger --out x"
     ("asked", "code", "words"),
     [
         ("release combine a a2 --out x", 2, "Give --disjoint-people or --people-may-overlap"),
-        ("release combine a a2 --disjoint-people --people-may-overlap --out x", 2, "--disjoint-people or"),
+        ("release combine a a2 --disjoint-people --people-may-overlap --out x", 2, "exclude each other"),
         ("release combine a a --disjoint-people --out x", None, "there twice"),
         ("release combine a --disjoint-people --out x", 2, "at least two"),
         ("release combine a a2", 2, "--disjoint-people"),

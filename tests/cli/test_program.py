@@ -362,3 +362,8 @@ def test_completion_script(process) -> None:
 
 def test_version(process) -> None:
     assert process("--version").stdout.strip() == f"discreet {dc.__version__}"
+
+
+def test_python_runs_it_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "discreet", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()[-1]) == (0, dc.__version__), done.stderr

@@ -87,3 +87,38 @@ def test_mistakes_are_told(run: Run, place: Path, line: str, words: str) -> None
     assert words in answer.stderr
     assert not (place / "drawn").exists()
     assert not (place / "more").exists()
+
+
+def test_ratings_without_a_scale_are_left_out_aloud(run: Run, tmp_path: Path) -> None:
+    rows = [f"u{user},i{item},{item % 5 + 1}" for user in range(20) for item in range(8)]
+    (tmp_path / "shop.csv").write_text("\n".join(["user_id,item_id,rating", *rows]))
+    line = "synthesize shop.csv --items-public --epsilon 4 --no-ledger --out"
+    without = run(*line.split(), "without")
+    assert without.returncode == 0, without.stderr
+    assert "ratings are left out" in without.stderr
+    assert "--scale LOW:HIGH[:STEP]" in without.stderr
+    with_scale = run(*line.split(), "with", "--scale", "1:5:1")
+    assert "ratings are left out" not in with_scale.stderr
+    assert "rating" in pl.read_parquet(tmp_path / "with" / "interactions.parquet").columns
+
+
+def test_the_delta_that_is_charged_without_one_is_what_help_says(run: Run, place: Path) -> None:
+    """It said 0 where the method has 1e-6."""
+    answer = run(
+        *["synthesize", "films.parquet", "--epsilon", "1", "--ledger", "budget.db", "--out", "drawn", "--json"]
+    )
+    assert json.loads(answer.stdout)["parameters"]["delta"] == 1e-6
+    for command in ("synthesize", "fit", "count"):
+        told = " ".join(run(command, "--help").stdout.replace("│", " ").split())
+        assert "without one it is that of the method, 0 or 1e-6." in told
+
+
+def test_people_who_were_drawn_again_lead_to_what_was_charged(run: Run, place: Path) -> None:
+    line = "synthesize films.parquet --epsilon 1 --people 9 --ledger budget.db --out drawn --json"
+    charged = json.loads(run(*line.split()).stdout)["id"]
+    for source, out in (("drawn", "again"), ("again", "once-more")):
+        assert run("synthesize", source, "--people", 1, "--out", out).returncode == 0
+        told = run("release", "verify", out, "--ledger", "budget.db")
+        assert f"Release {charged[:12]}…" in told.stdout, told.stderr
+        assert "was charged to 'films'" in told.stdout
+    assert "1 person who does not exist" in run("synthesize", "drawn", "--people", 1, "--out", "one").stdout

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from discreet.data import Interactions
 from discreet.data.frames import as_frame, as_mask, numeric_column, time_column
 from discreet.errors import DataError, UsageError
 
@@ -202,3 +203,16 @@ def test_masks():
     for wrong in ([0, 1], [True], [[True, False]], pl.col("r") > 3):
         with pytest.raises(UsageError, match="truth values"):
             as_mask(wrong, 2)
+
+
+def test_columns_of_one_name_are_refused_in_words() -> None:
+    doubled = pd.concat([pd.DataFrame(COLUMNS), pd.DataFrame({"r": [1, 2]})], axis=1)
+    with pytest.raises(DataError, match=r"column 'r': there are several columns 'r'\. Rename one of them\."):
+        as_frame(doubled, ["u", "i", "r"])
+
+
+@pytest.mark.parametrize("catalog", [pd.Series(["b", "a"], index=[7, 7]), pd.Index(["a", "b"])])
+def test_a_column_of_pandas_is_a_catalog(catalog: object) -> None:
+    data = Interactions(pd.DataFrame({"user_id": [1], "item_id": ["a"]}), items=catalog)
+    assert sorted(data.items.ids()) == ["a", "b"]
+    assert data.catalog_is_public

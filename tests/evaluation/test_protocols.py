@@ -233,6 +233,7 @@ def test_what_is_fitted_for_an_evaluation_cannot_be_released(films: dc.Interacti
         ({"k": 0}, "list length"),
         ({"splits": 0}, "splits"),
         ({"test_users": 10_000}, "cannot be held out"),
+        ({"least_likes": 10_000}, "no user has 10000 likes"),
         ({"test_users": 0}, "cannot be held out"),
         ({"protocol": "holdout", "test_users": 5}, "test_users"),
         ({"least_likes": 0}, "least_likes"),

@@ -209,7 +209,8 @@ def test_lengths_follow_their_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "levels", "likes"), [("1:5", 5, 2), ("0.5:5:0.5", 10, 3), ("0:100:1", 20, 5), ("0:1:none", 20, 5)]
+    ("scale", "levels", "likes"),
+    [("1:5", 5, 2), ("0.5:5:0.5", 10, 3), ("0:100:1", 20, 5), ("0:1:none", 20, 5), ("1:100:1", 20, 5)],
 )
 def test_levels_of_scales(scale: str, levels: int, likes: int) -> None:
     data = dc.Interactions([("ann", "i1", 1.0)], items=["i1", "i2"], scale=scale)
@@ -218,6 +219,16 @@ def test_levels_of_scales(scale: str, levels: int, likes: int) -> None:
     assert (found.values.size, found.likes) == (levels, likes)
     assert found.codes(found.values).tolist() == list(range(levels))
     assert found.codes(np.array([-1e9, 1e9])).tolist() == [0, levels - 1]
+
+
+def test_ratings_of_a_long_scale_are_on_it(tmp_path: Path) -> None:
+    """The middles of twenty parts of a scale are not, and what was saved could not be read."""
+    rows = [(f"u{user}", f"i{item}", 1 + (7 * user + 13 * item) % 100) for user in range(40) for item in range(5)]
+    data = dc.Interactions(rows, items=[f"i{item}" for item in range(5)], scale="1:100:1")
+    SyntheticInteractions(epsilon=8, people=30).release(data).save(tmp_path / "people")
+    people = dc.read(tmp_path / "people")
+    assert isinstance(people, dc.Interactions)
+    assert people.n_users == 30
 
 
 # A release that is a dataset

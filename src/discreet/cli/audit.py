@@ -89,7 +89,8 @@ def audit(
 
         discreet data generate films --seed 7 --out films.parquet
         discreet audit films.parquet --model ppns --epsilon 1 --out audit.html
-        discreet audit films.parquet --model private-recommender --epsilon 1 --out audit.html --ledger budget.db
+        discreet ledger open films.parquet --epsilon 4 --delta 1e-6 --ledger budget.db
+        discreet audit films.parquet --model private-recommender --epsilon 1 --out second.html --ledger budget.db
         discreet audit films.parquet --model lenskit:ItemKNN --option max_nbrs=20
         discreet audit films.parquet --model my_models.py:NoisyCounts --option k=20 --claim 1,1e-6 --seconds 60
         discreet audit films.parquet --model package.module:Class --claim 1 --unit record

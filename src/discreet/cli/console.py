@@ -48,14 +48,15 @@ def _out() -> Console:
     from rich.console import Console
 
     # Tables keep their width in a pipe; rich itself honors NO_COLOR and leaves colors out where there is no terminal.
-    return Console(soft_wrap=True) if sys.stdout.isatty() else Console(width=120, soft_wrap=True)
+    # Nothing that is printed is markup: in ids and scales ":100:" would become a picture.
+    return Console(soft_wrap=True, emoji=False, width=None if sys.stdout.isatty() else 120)
 
 
 @cache
 def _err() -> Console:
     from rich.console import Console
 
-    return Console(stderr=True, soft_wrap=True)
+    return Console(stderr=True, soft_wrap=True, emoji=False)
 
 
 def note(text: str) -> None:
@@ -77,16 +78,22 @@ def answer_json(data: Any) -> None:
 def answer_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, numbers: Sequence[str] = ()
 ) -> None:
-    """Print an answer as a table; columns named in ``numbers`` are aligned to the right."""
+    """Print an answer as a table.
+
+    Columns named in ``numbers`` are aligned to the right. Whole numbers get commas there and in the column "value";
+    elsewhere they are names, which are spelled as they are.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    above = Text(title) if title else None
+    table = Table(title=above, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+        table.add_column(Text(column), justify="right" if column in numbers else "left", overflow="fold")
+    spelled = [_cell if column in (*numbers, "value") else _name for column in columns]
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(spell(value)) for spell, value in zip(spelled, row, strict=True)))
     _out().print(table)
 
 
@@ -188,6 +195,10 @@ def _cell(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_cell, value))
     return "" if value is None else str(value)
+
+
+def _name(value: object) -> str:
+    return str(value) if isinstance(value, int) else _cell(value)
 
 
 def _plain(value: Any) -> Any:

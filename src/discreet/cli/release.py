@@ -41,7 +41,9 @@ def show(
         if as_json:
             answer_json(table.to_dicts())
             return
-        numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
+        # A catalog has years and codes, which are names.
+        numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and not name.endswith("_id")]
+        numbers = [] if part == "items" else numbers
         answer_table(part, table.columns, table.rows(), numbers=numbers)
         return
     if as_json:
@@ -128,9 +130,10 @@ def combine(
     from discreet.errors import UsageError
 
     if disjoint == may_overlap:
+        said = "--disjoint-people and --people-may-overlap exclude each other."
         raise UsageError(
-            "it was not said whether somebody may be in the data of two curators.",
-            remedy="Give --disjoint-people or --people-may-overlap.",
+            said if disjoint else "it was not said whether somebody may be in the data of two curators.",
+            remedy="Give one of them." if disjoint else "Give --disjoint-people or --people-may-overlap.",
         )
     release = combined(*folders, people="disjoint" if disjoint else "may-overlap", name=name)
     kind = MODEL if release.model else RELEASE
@@ -158,7 +161,9 @@ def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -
     account = None
     if ledger is not None:
         # A combination is charged to nobody; each curator finds their own part of it.
-        found = [Ledger(ledger).account_of_release(part) for part in (release.id, *leaves(release))]
+        # People who were drawn again from a release are charged with that one.
+        drawn = [release.parameters["drawn_from"]] if "drawn_from" in release.parameters else []
+        found = [Ledger(ledger).account_of_release(part) for part in (release.id, *leaves(release), *drawn)]
         account = next((one for one in found if one is not None), None)
         if account is None:
             raise ReleaseError(f"{folder} is whole, but {ledger} has no such release ({release.id[:12]}…).")
@@ -166,5 +171,7 @@ def verify(folder: Folder, ledger: LedgerPath = None, as_json: AsJson = False) -
         answer_json({"whole": True, "id": release.id, "account": None if account is None else account.name})
         return
     what = "A part of it" if "combined" in release.parameters else "It"
+    if "drawn_from" in release.parameters and "combined" not in release.parameters:
+        what = f"Release {release.parameters['drawn_from'][:12]}…, which it says that it was drawn from,"
     charged = "" if account is None else f" {what} was charged to {account.name!r}."
     answer_text(f"{folder} is whole: {counted(len(release.parts), 'part')}, id {release.id[:12]}….{charged}")

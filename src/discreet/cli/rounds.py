@@ -58,4 +58,7 @@ class CuratorRound:
             answer_json(release_facts(release, folder))
             return
         answer_release(release, folder)
-        note("combine it with the rounds of the others: discreet release combine FOLDER FOLDER … --out FOLDER")
+        note(
+            "combine it with the rounds of the others: discreet release combine FOLDER FOLDER … --disjoint-people "
+            "--out FOLDER (or --people-may-overlap)"
+        )

@@ -108,7 +108,11 @@ class Spending(Charging):
 
     epsilon: Annotated[str, typer.Option("--epsilon", help='The budget: "1/2", "0.5" or "1".')]
     delta: Annotated[
-        str | None, typer.Option("--delta", help="The delta that goes with it, such as 1e-6; without one it is 0.")
+        str | None,
+        typer.Option(
+            "--delta",
+            help="The delta that goes with it, such as 1e-6; without one it is that of the method, 0 or 1e-6.",
+        ),
     ] = None
     out: Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Where the result goes.")] = None
     estimate: Annotated[bool, typer.Option("--estimate", help="Show what to expect and spend nothing.")] = False

@@ -89,6 +89,8 @@ def synthesize(
     records = reading.interactions(source, contexts=context or ())
     with working("drawing people"):
         release = method.release(records, ledger=ledger)
+    if records.rating is not None and "rating" not in release.table("interactions").columns:
+        note("ratings are left out, since it is not public how people rate: declare it with --scale LOW:HIGH[:STEP]")
     _answer(release, saved(release.save, place), as_json=spending.as_json)
 
 
@@ -98,7 +100,8 @@ def _answer(release: Release, place: Path, *, as_json: bool) -> None:
     if as_json:
         answer_json(release_facts(release, place, **facts))
         return
-    title = f"The first of {counted(table.height, 'record')} of {counted(number, 'person', 'people')} who do not exist"
+    whose = counted(number, "person who does", "people who do")
+    title = f"The first of {counted(table.height, 'record')} of {whose} not exist"
     answer_table(title, table.columns, table.head(SHOWN).rows(), numbers=["rating"])
     answer_release(release, place)
     note(f"the records are in {place / 'interactions.parquet'}; nothing is charged for what is done with {place}")

@@ -85,13 +85,17 @@ def combine(
     first, rest = releases[0], releases[1:]
     if any((one.kind == ROUND) != (first.kind == ROUND) for one in rest):
         raise ReleaseError("some of these are releases of a round, and some are not: they cannot be added up.")
-    together = _added_rounds if first.kind == ROUND else _added_releases
+    if name is None:
+        name = " + ".join(dict.fromkeys(one.dataset or "(unnamed)" for one in releases))
     with foreign_errors(lambda words: ReleaseError(f"these releases cannot be combined: {words}.")):
-        facts, guarantee, found = together(releases, people)
+        if first.kind == ROUND:
+            facts, guarantee, found = _added_rounds(releases, people, name)
+        else:
+            facts, guarantee, found = _added_releases(releases, people)
     return Release(
         guarantee=guarantee,
         parts=found,
-        dataset=" + ".join(dict.fromkeys(one.dataset or "(unnamed)" for one in releases)) if name is None else name,
+        dataset=name,
         sandboxed=any(one.sandboxed for one in releases),
         **facts,
     )
@@ -244,7 +248,7 @@ def _sum_of(releases: Sequence[Release], name: str) -> Any:
 # Releases of a round
 
 
-def _added_rounds(releases: Sequence[Release], people: People) -> Added:
+def _added_rounds(releases: Sequence[Release], people: People, name: str) -> Added:
     for one in releases:
         require_round(one, "each part")
     first, (shared, *others) = releases[0], [Shared.of_release(one) for one in releases]
@@ -265,7 +269,8 @@ def _added_rounds(releases: Sequence[Release], people: People) -> Added:
     stage = played(driver, plan, shared.side.nobody, [*earlier[:-1], summed])
     if stage.made is None:
         return _next_round(releases, people, shared, {"like": like, "noise": noise}, summed)
-    return _finished(releases, people, driver, plan, stage, noise)
+    facts, guarantee, parts = _finished(releases, people, driver, plan, stage, noise)
+    return {**facts, "facts": driver._facts(name, plan)}, guarantee, parts
 
 
 def _require_same_round(first: Release, other: Release) -> None:

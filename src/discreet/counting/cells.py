@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -346,13 +348,20 @@ def _blocks(cells: Cells, cap: int) -> Iterator[tuple[Integers, Integers]]:
         first = last
 
 
+def _as_text(value: Any) -> str:
+    """An id that is neither number nor text; of both in one catalog, text has quotes."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else repr(value)
+
+
 def catalog_table(
     data: Interactions, codes: AnyIntegers | None = None, **columns: NDArray[Any] | pl.Series
 ) -> pl.DataFrame:
     """A table of items (all of the catalog unless codes are given) with their ids, public titles and more columns."""
     ids = data.items.series
     # Ids that are neither numbers nor text are released as text: a release is plain files.
-    named = {"item_id": pl.Series([repr(i) for i in ids], dtype=pl.String) if ids.dtype == pl.Object else ids}
+    named = {"item_id": pl.Series(map(_as_text, ids), dtype=pl.String) if ids.dtype == pl.Object else ids}
     if data.item_table is not None and "title" in data.item_table.columns:
         named["title"] = pl.Series([str(title) for title in data.item_table["title"]], dtype=pl.String)
     table = pl.DataFrame(named)

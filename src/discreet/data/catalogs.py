@@ -177,13 +177,16 @@ def side_table(
     """The ids of a table of items or users, in the declared type if there is one, and the table in their order."""
     if given is None:
         return None, None
+    if type(given).__module__.partition(".")[0] == "pandas" and not hasattr(given, "columns"):
+        given = list(given)  # one column, or an index
     if isinstance(given, list | tuple | set | frozenset | range | np.ndarray | pl.Series):
         given = IdMap(list(given) if isinstance(given, set | frozenset) else given, what=what)
     if isinstance(given, IdMap):
         return coded(given.series, kind, what=what)[0] if kind else given, None
     frame = as_frame(given, [column], ids=(column,))
     if column not in frame.columns:
-        raise DataError(f"the table of {what}s has no column {column!r}.", column=column)
+        known = ", ".join(map(repr, frame.columns))
+        raise DataError(f"the table of {what}s has no column {column!r}; the columns are {known}.", column=column)
     ids = coded(frame[column], kind, what=what)[0]
     return ids, aligned(frame, column, ids, kind=kind)
 

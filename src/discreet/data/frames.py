@@ -256,6 +256,10 @@ def _is_untyped(values: Any) -> bool:
 def _from_pandas(data: Any, ids: Collection[str], as_text: Collection[str] | None) -> pl.DataFrame:
     """Column by column through numpy: pyarrow would infer types of object columns."""
     frame = data if hasattr(data, "columns") else data.to_frame()
+    if len(doubled := frame.columns[frame.columns.duplicated()]):
+        raise DataError(
+            f"there are several columns {doubled[0]!r}.", column=str(doubled[0]), remedy="Rename one of them."
+        )
     texts = _texts([str(name) for name in frame.columns], ids, as_text)
     columns: dict[str, pl.Series] = {}
     for label in frame.columns:

@@ -355,8 +355,11 @@ def strong_generalization(
     likes = likes.filter((likes.records_per_user >= least_likes)[likes.user], independent=True)
     number = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10)) if test_users is None else test_users
     if not 1 <= number < likes.n_users:
+        fewer = f"no user has {least_likes} likes, so that nobody can be held out."
         raise EvaluationError(
-            f"{number:,} of {likes.n_users:,} users with {least_likes} likes cannot be held out.",
+            f"{number:,} of {likes.n_users:,} users with {least_likes} likes cannot be held out."
+            if likes.n_users
+            else fewer,
             remedy="Give more records, fewer test_users, or lower least_likes or positive.",
         )
     cut = cutting.strong_generalization(likes, held_out_users=number, fold_in=fold_in, seed=seed)

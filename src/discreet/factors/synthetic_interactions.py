@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -203,7 +202,7 @@ class SyntheticInteractions(Method):
         nobody = asked.sums(self._histories(public, asked))
         gram, shares, rest = gram_bounds(), asked.shares(), self._budget.part(asked.rest)
         noise = {
-            f"noise_{name.replace('-', '_')}": self._budget.part(share).deviation(sums)
+            _noise(name): self._budget.part(share).deviation(sums)
             for (name, share), sums in zip(shares.items(), nobody, strict=True)
         }
         typed = (TYPES_OF_TABLE,) if any(context.from_table for context in contexts) else ()
@@ -244,7 +243,7 @@ class SyntheticInteractions(Method):
         asked: Asked = plan.public
         shares = asked.shares()
         mechanisms = tuple(self._budget.part(share).for_sums() for share in shares.values())
-        answers = yield Round(asked.sums, mechanisms, settles="first")
+        answers = yield Round(asked.sums, mechanisms, settles="first", noise=tuple(map(_noise, shares)))
         steps = [float(sums.step) for sums in asked.sums(self._histories(asked.catalog, asked))]
         parts: dict[str, Any] = {
             name: step * answer.astype(np.float64) for name, step, answer in zip(shares, steps, answers, strict=True)
@@ -253,11 +252,13 @@ class SyntheticInteractions(Method):
         tastes = TastePlan.of(parts["first"], public, users=None, most=self.head)
         rest = self._budget.part(asked.rest).for_sums()
         if tastes.ranking == "popularity":
-            noisy = yield Round(partial(_likes_alone), rest)
+            noisy = yield Round(_likes_alone, rest, noise=("noise_second",))
             parts["second"] = float(POPULARITY_STEP) * noisy.astype(np.float64)
         else:
             matrices = yield Round(
-                lambda people: projected_gram(people.likes, tastes.head, tastes.weights, tastes.direction), rest
+                lambda people: projected_gram(people.likes, tastes.head, tastes.weights, tastes.direction),
+                rest,
+                noise=("noise_tastes",),
             )
             parts |= {"head": tastes.head, "tastes": matrices[0]}
         items = _catalog(asked.catalog)
@@ -286,6 +287,11 @@ class SyntheticInteractions(Method):
         return {**super().parameters, "contexts": list(self.contexts)}
 
 
+def _noise(name: str) -> str:
+    """The parameter that has the noise of a sum."""
+    return f"noise_{name.replace('-', '_')}"
+
+
 def _likes_alone(people: Histories) -> BoundedSums:
     return popularity_sums(people.likes)
 
@@ -308,12 +314,16 @@ def _catalog(public: Interactions) -> pl.DataFrame:
 def redrawn(release: Release, people: int) -> Release:
     """Another release with other people, drawn from the same sums; it has the same guarantee, and nothing is spent.
 
-    Its parameters have the id of the release that it was made from: the ledger knows that one.
+    Its parameters have the id of the release that was charged, however often people were drawn: the ledger knows it.
     """
     _require_people(people)
     items = _required(release).table("items")
     drawn = draw_people(release.parts, release.parameters, items, people, int(entropy.public_words(1)[0]))
-    parameters = {**release.parameters, "drawn": drawn.people, "drawn_from": release.id}
+    parameters = {
+        **release.parameters,
+        "drawn": drawn.people,
+        "drawn_from": release.parameters.get("drawn_from", release.id),
+    }
     # Replaced, not made anew: what was made in the sandbox of an audit stays there.
     parts = {**release.parts, "interactions": drawn.interactions}
     return replace(release, parameters=parameters, parts=parts, id="", loaded_from=None)

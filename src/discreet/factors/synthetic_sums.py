@@ -54,7 +54,7 @@ class Levels:
     Parameters
     ----------
     values
-        Ratings in rising order: those of the scale, or the middles of twenty equal parts of it.
+        Ratings in rising order: those of the scale, or of twenty equal parts of it the ratings nearest to the middles.
     low, step
         Where the first level begins, and how far apart levels are.
     likes
@@ -74,7 +74,7 @@ class Levels:
             return None
         low, step, many = _grid(data.scale)
         middle = 0.0 if data.scale.step is not None and many <= MOST_LEVELS and step == data.scale.step else 0.5
-        values = np.array([float(low + step * (place + Fraction(middle))) for place in range(many)])
+        values = np.array([float(_on(data.scale, low + step * (place + Fraction(middle)))) for place in range(many)])
         likes = int((values >= float(Fraction(threshold))).sum())
         if likes == 0:
             raise UsageError(
@@ -87,6 +87,11 @@ class Levels:
         """The level of each rating, each by itself."""
         places = np.floor((ratings.astype(np.float64) - self.low) / self.step)
         return np.clip(places, 0, self.values.size - 1).astype(np.int32)
+
+
+def _on(scale: RatingScale, rating: Fraction) -> Fraction:
+    """The rating of a scale that is nearest to this one."""
+    return rating if scale.step is None else scale.low + scale.step * round((rating - scale.low) / scale.step)
 
 
 def _grid(scale: RatingScale) -> tuple[Fraction, Fraction, int]:

@@ -37,9 +37,8 @@ __all__ = ["Recommender", "load_model"]
 
 WRAP = 'Wrap your table: Interactions(table, user="…", item="…", rating="…", scale="1:5").'
 
-OWN_MODEL = Remedy(
-    "Give its class: load_model(folder, YourClass).", cli="Give its class: --model package.module:Class."
-)
+OWN_MODEL = Remedy("Give its class: load_model(folder, YourClass).", cli="Give its class: --model module:Class.")
+NO_MODEL = "Fit one: discreet fit DATA --out FOLDER. Rounds of several curators: discreet release combine."
 
 USERS_AT_ONCE = 4_000_000
 """Scores are computed for so many users × items at a time."""
@@ -387,14 +386,14 @@ def load_model(folder: str | Path, kind: type[Any] | None = None) -> Recommender
     for file, key in (("model.json", "model"), ("manifest.json", "kind")):
         if (path / file).is_file():
             try:
-                name = read_json(path / file)[key]
+                name = (told := read_json(path / file))[key]
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ReleaseError(f"{path / file} is damaged: {error}.") from error
             if kind is not None and issubclass(kind, Recommender):
                 return kind.load(path)
             if not isinstance(name, str) or name not in names("recommender"):
-                raise ReleaseError(
-                    f"{folder} holds {name!r}, which is not a model that is known here.", remedy=OWN_MODEL
-                )
+                own = key == "model" or told.get("model")
+                what = f"{folder} holds {name!r}, which is not a model{' that is known here' if own else ''}."
+                raise ReleaseError(what, remedy=OWN_MODEL if own else NO_MODEL)
             return registered(name, "recommender").load(path)
-    raise ReleaseError(f"{folder} holds no model.", remedy="Fit one: discreet fit DATA --out FOLDER.")
+    raise ReleaseError(f"{folder} holds no model.", remedy=NO_MODEL)

@@ -205,7 +205,11 @@ def require_named_catalog(data: Interactions, what: str) -> None:
     """Refuse data without a public catalog, or with ids that cannot be written."""
     require_catalog(data, what)
     if data.items.series.dtype == pl.Object:
-        raise UsageError("a saved model names its items: their ids must be numbers or text.")
+        raise UsageError(
+            f"{what} name items in plain files: their ids must be whole numbers or text, all of one kind, and "
+            f"{data.items.ids()[0]!r} is of another one, or there are both.",
+            remedy="Write the ids of records and catalog as text.",
+        )
 
 
 def require_named_items(data: Interactions, what: str) -> Interactions:

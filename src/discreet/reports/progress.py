@@ -129,9 +129,8 @@ def _in_terminal(what: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    said = TextColumn("{task.description}", markup=False)
+    columns = (said, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True, emoji=False), transient=True) as bar:
         task = bar.add_task(f"{what} …", total=1.0)
         yield lambda share, doing: bar.update(task, completed=share, description=f"{what}: {doing}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
 from discreet.attacks import audit
 from discreet.attacks.engine.page import roc_picture
-from discreet.errors import ReleaseError
+from discreet.errors import ReleaseError, UsageError
 from discreet.neighbors import PrivateItemKNN
 
 
@@ -85,11 +87,11 @@ class Constant:
     def fit(self, data) -> None:
         self.items = data.items.ids()
 
-    def recommend(self, users, n=10):
+    def recommend(self, users, n=10) -> Any:
         items = self.items[:n]
         return pl.DataFrame({"item_id": items, "score": [float(-place) for place in range(len(items))]})
 
-    def predict(self, pairs):
+    def predict(self, pairs) -> Any:
         return pl.DataFrame({"score": [3.0 for _ in pairs]})
 
 
@@ -133,3 +135,63 @@ def test_a_release_that_was_seen_is_not_said_to_be_missing(films, noisy_users) -
     report = audit(noisy_users(), films, attacks="canary", runs=30, processes=1)
     assert report.verdict.startswith("consistent with ε = 1: ")
     assert report.verdict.endswith("Attacked: white box")
+
+
+class Silent(Constant):
+    """Learns everything and answers nothing."""
+
+    def __init__(self, answer=None) -> None:
+        self.answer = answer
+
+    def recommend(self, users, n=10):
+        return self.answer
+
+    def predict(self, pairs):
+        return [float("nan") for _ in pairs]
+
+
+@pytest.mark.parametrize("answer", [None, [], pl.DataFrame(schema={"item_id": pl.String, "score": pl.Float64})])
+@pytest.mark.parametrize("view", ["predictions", "recommendations"])
+def test_a_model_that_shows_nothing_was_not_tested(films, answer, view: str) -> None:
+    games = [f"{name}-{view}" for name in ("canary", "one-item", "traces", "ask-again", "two-releases")]
+    report = audit(Silent(answer), films, attacks=games, runs=60, seconds=None, claim="1/100", processes=1)
+    assert {score.verdict for score in report.scores} == {"inconclusive"}
+    assert report.verdict.startswith("inconclusive: the model showed nothing in any run, so ε = 0.01 was not tested. ")
+    assert report.attacked == []
+    assert report.not_tested[view] == "the model showed nothing there in any run"  # type: ignore[index]
+    assert report.headline == "Inconclusive: who is shown nothing cannot refute ε = 0.01."
+
+
+def test_a_release_without_numbers_was_not_tested(films) -> None:
+    class Empty(Constant):
+        def fit(self, data) -> None:
+            super().fit(data)
+            self.release_ = {"counts": np.full(3, np.nan)}
+
+    games = ["canary", "traces", "reconstruction", "canary-recommendations"]
+    report = audit(Empty(), films, attacks=games, runs=20, seconds=None, claim="1/100", processes=1)
+    assert report.attacked == ["recommendations"]
+    assert report.not_tested["white box"] == "the model showed nothing there in any run"
+    assert report.verdict.startswith("consistent with ε = 0.01 as far as recommendations show: ")
+
+
+def test_parts_of_a_release_that_no_attack_reads_are_named(films) -> None:
+    """One part that is no array had hidden all others from the attacks."""
+
+    class Leaks(Constant):
+        def fit(self, data) -> None:
+            super().fit(data)
+            self.release_ = {"counts": np.bincount(data.item, minlength=data.n_items), "version": "1.0"}
+
+    report = audit(Leaks(), films, attacks="canary", runs=20, claim=1, processes=1)
+    assert report.refuted
+    assert "no attack can look at these parts of its release_: version (str)" in " ".join(report.notes)
+
+
+def test_what_a_model_does_wrong_is_said_before_what_it_does_not_have(films) -> None:
+    class Numbers(Constant):
+        def recommend(self, users, n=10):
+            return [10**6]
+
+    with pytest.raises(UsageError, match=r"^no attack could be played against Numbers\. [a-z-]+: Numbers\.recommend"):
+        audit(Numbers(), films, attacks="canary,canary-recommendations", runs=2, claim=1, processes=1)

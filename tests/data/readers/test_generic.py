@@ -173,3 +173,10 @@ def test_damaged_parquet(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match="no readable Parquet"):
         read(path)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\na,b\n"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "shop.csv").write_text(text)
+    with pytest.raises(DataError, match=r"shop\.csv, line 1: the first line is blank\."):
+        read(tmp_path / "shop.csv")

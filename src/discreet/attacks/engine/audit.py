@@ -119,6 +119,11 @@ def audit(
     if kept is not None:
         _ = target.identity  # refuses what could not be told from another version
     notes = list(_noise(target, data, clock))
+    if target.unread:
+        notes.append(
+            f"no attack can look at these parts of its release_: {', '.join(target.unread[:5])}. Give arrays, "
+            "tables or numbers by item"
+        )
     if target.one_process and (processes or 2) > 1:
         notes.append(f"{target.name} is one service: it is fitted by one process")
     bar = nullcontext(progress) if callable(progress) else shown_progress(f"auditing {target.name}", progress)
@@ -163,7 +168,9 @@ def _none_applies(target: Target, skipped: Mapping[str, str]) -> DiscreetError:
     reasons: dict[str, list[str]] = {}
     for name, reason in skipped.items():
         reasons.setdefault(reason, []).append(name)
-    told = " ".join(f"{', '.join(names)}: {reason.rstrip('.')}." for reason, names in reasons.items())
+    # What the model did wrong comes before what it does not have.
+    first = sorted(reasons, key=lambda reason: not reason.startswith(f"{target.name}."))
+    told = " ".join(f"{', '.join(reasons[reason])}: {reason.rstrip('.')}." for reason in first)
     return UsageError(f"no attack could be played against {target.name}.", remedy=told)
 
 

@@ -27,7 +27,7 @@ from discreet.privacy.losses import Pure
 from discreet.privacy.release import Release
 from discreet.privacy.units import Unit
 
-__all__ = ["ForeignModel", "as_release", "as_tables", "fit_any", "guarded", "is_foreign", "name_of"]
+__all__ = ["ForeignModel", "as_release", "as_tables", "fit_any", "guarded", "is_foreign", "name_of", "unread_parts"]
 
 UNKNOWN = Guarantee(Pure(Fraction(10**6)), Unit(), Standing.REFUTED, "nothing is promised", "what a model released")
 """Stands where a release must have a promise; nobody is shown it."""
@@ -109,18 +109,31 @@ class ForeignModel:
 
 def as_release(told: Any, name: str) -> Release | None:
     """What a model says it released, in its attribute ``release_``: a Release, arrays or tables by name, one array, one
-    table, or numbers by item. None for anything else.
+    table, or numbers by item. Other parts are left out; None where none is left.
     """
     if told is None or isinstance(told, Release):
         return told
+    shown = {
+        f"part{place}-{_safe(key)}": part for place, (key, part) in enumerate(_parts(told).items()) if part is not None
+    }
+    return Release("released", UNKNOWN, name, {}, shown) if shown else None
+
+
+def unread_parts(told: Any) -> list[str]:
+    """The parts of a ``release_`` that no attack can look at, and what they are."""
+    if told is None or isinstance(told, Release):
+        return []
+    given = told if isinstance(told, Mapping) else {"release_": told}
+    return [f"{key} ({type(given[key]).__name__})" for key, part in _parts(told).items() if part is None]
+
+
+def _parts(told: Any) -> dict[Any, Any]:
+    """Arrays and tables by name; None for what is neither."""
     told = plain(told)
     if isinstance(told, Mapping) and told and all(isinstance(one, int | float | np.number) for one in told.values()):
         told = pl.DataFrame({"item_id": list(told), "released": [float(one) for one in told.values()]}, strict=False)
-    parts = told if isinstance(told, Mapping) else {"released": told}
-    shown = {f"part{place}-{_safe(key)}": _part(one) for place, (key, one) in enumerate(parts.items())}
-    if not shown or any(one is None for one in shown.values()):
-        return None
-    return Release("released", UNKNOWN, name, {}, shown)
+    parts = told if isinstance(told, Mapping) else {"release_": told}
+    return {key: _part(one) for key, one in parts.items()}
 
 
 def _part(told: Any) -> Any:

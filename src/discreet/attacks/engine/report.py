@@ -68,8 +68,8 @@ class AuditReport:
 
     @property
     def attacked(self) -> list[View]:
-        """The views that some attack looked at."""
-        return [view for view in VIEWS if any(view in score.view for score in self.scores)]
+        """The views that some attack looked at, and saw something."""
+        return [view for view in VIEWS if any(view in score.view and not score.blind for score in self.scores)]
 
     @property
     def not_tested(self) -> dict[View, str]:
@@ -82,7 +82,9 @@ class AuditReport:
         for view in VIEWS:
             if view in self.attacked:
                 continue
-            if view in self.shown:
+            if any(view in score.view for score in self.scores):
+                unseen[view] = "the model showed nothing there in any run"
+            elif view in self.shown:
                 unseen[view] = "choose attacks that look at them" if view != "white box" else "choose attacks on it"
             elif view == "white box":
                 unseen[view] = "give the model a `release_`"
@@ -91,7 +93,7 @@ class AuditReport:
     @property
     def verdict(self) -> str:
         """What the audit found, which views it attacked and which it did not: two sentences at most."""
-        seen = ", ".join(self.attacked)
+        seen = ", ".join(self.attacked) or "nothing"
         unseen = "; ".join(f"{view} not tested: {remedy}" for view, remedy in self.not_tested.items())
         return f"{self._finding()}. Attacked: {seen}" + (f"; {unseen}" if unseen else "")
 
@@ -106,7 +108,7 @@ class AuditReport:
             lost = f"{claim.measure} = {score.proved.of(claim.measure):.2f}"
             return f"Refuted: {claim} is claimed, and at least {lost} is lost."
         if score.verdict == "inconclusive":
-            return f"Inconclusive: so few runs cannot refute {claim}."
+            return f"Inconclusive: {'who is shown nothing' if score.blind else 'so few runs'} cannot refute {claim}."
         return f"No attack refutes the claim of {claim}{self._limits()}."
 
     def _finding(self) -> str:
@@ -121,6 +123,8 @@ class AuditReport:
         if score.verdict == "refuted":
             found = f"{claim.measure} = {shown:.2f}" if claim.measure != "ε" else f"{score.proved.epsilon:.2f}"
             return f"REFUTED: at least {found} at {sure} (claimed {claim}; {score.game}, {score.view})"
+        if score.blind:
+            return f"inconclusive: the model showed nothing in any run, so {claim} was not tested"
         if score.verdict == "inconclusive":
             needed = score.needs
             enough = "no number of runs could" if needed is None else f"needs N ≥ {needed:,} runs on each dataset"

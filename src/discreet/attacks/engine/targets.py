@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.engine.foreign import ForeignModel, as_release, guarded, is_foreign, name_of
+from discreet.attacks.engine.foreign import ForeignModel, as_release, guarded, is_foreign, name_of, unread_parts
 from discreet.attacks.engine.identity import identity
 from discreet.attacks.engine.making import is_maker, made
 from discreet.attacks.engine.queries import Asked, Request
@@ -65,7 +65,7 @@ class Target:
 
     ``views`` are what an attacker can see of it. ``claimed`` says that the guarantee comes from whoever audits, as a
     ``cap`` does. ``one_process`` must not be fitted by several processes at a time. Datasets on which it fails are kept
-    in the ``folder``, or in a temporary one.
+    in the ``folder``, or in a temporary one. ``unread`` are parts of its ``release_`` that no attack can look at.
     """
 
     prototype: Any
@@ -76,6 +76,7 @@ class Target:
     cap: int | None = None
     one_process: bool = False
     folder: Path | None = None
+    unread: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -102,7 +103,13 @@ class Target:
         views: set[View] = {view for view, method in ASKED.items() if callable(getattr(fitted.model, method, None))}
         if fitted.release is not None:
             views.add("white box")
-        return replace(target, views=frozenset(views), guarantee=claim or fitted.guarantee, claimed=claim is not None)
+        return replace(
+            target,
+            views=frozenset(views),
+            guarantee=claim or fitted.guarantee,
+            claimed=claim is not None,
+            unread=tuple(unread_parts(getattr(fitted.model, "release_", None))),
+        )
 
     def _first_fit(self, data: Dataset) -> Fitted:
         for small in small_datasets(data):

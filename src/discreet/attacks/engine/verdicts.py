@@ -51,6 +51,8 @@ class Score:
         How often the attacker said "present" in how many runs that decided nothing about its rule.
     proved, ceiling
         Lower bounds, and those of an attacker who is always right in as many runs.
+    blind
+        Whether the attacker saw nothing: in no run was there an answer or a number other than 0.
     how
         The runs in words.
     seconds
@@ -70,6 +72,7 @@ class Score:
     runs_absent: int
     proved: Proved
     ceiling: Proved
+    blind: bool = False
     how: str = ""
     seconds: float = 0.0
     scores_present: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -82,12 +85,12 @@ class Score:
             return "no claim"
         if self.proved.of(claim.measure) > claim.value or self.proved.epsilon > claim.epsilon:
             return "refuted"
-        return "consistent" if self.ceiling.of(claim.measure) > claim.value else "inconclusive"
+        return "consistent" if self.ceiling.of(claim.measure) > claim.value and not self.blind else "inconclusive"
 
     @property
     def needs(self) -> int | None:
         """How many runs on each dataset it takes before a violation could show at all, where these were too few."""
-        if self.claim is None or self.verdict != "inconclusive":
+        if self.claim is None or self.blind or self.verdict != "inconclusive":
             return None
         return runs_needed(self.claim, self.confidence)
 
@@ -110,6 +113,7 @@ class Score:
             "rho_lower": self.proved.rho,
             "epsilon_ceiling": self.ceiling.epsilon,
             "needs_runs": self.needs,
+            "blind": self.blind,
             "how": self.how,
             "seconds": round(self.seconds, 2),
         }
@@ -137,6 +141,7 @@ def evaluate_runs(
         "runs_absent": absent.size,
         "proved": proved_by(hits, present.size, false, absent.size, claim=claim, confidence=confidence),
         "ceiling": proved_by(present.size, present.size, 0, absent.size, claim=claim, confidence=confidence),
+        "blind": not any(np.nan_to_num(rows).any() for rows in (without, with_)),
         "scores_present": present,
         "scores_absent": absent,
     }

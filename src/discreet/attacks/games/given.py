@@ -187,7 +187,10 @@ class Reconstruction(GivenGame):
 
     def observe(self, fitted: Fitted, pair: NeighboringData) -> Features:
         profile, before = pair.secret
-        signed, absolute = movement(self._visible(before()), self._visible(fitted))
+        first, second = self._visible(before()), self._visible(fitted)
+        if not np.nan_to_num(first).any() and not np.nan_to_num(second).any():
+            return np.full(4, np.nan)  # a ranking of nothing is no guess
+        signed, absolute = movement(first, second)
         truth = np.zeros(signed.size, dtype=bool)
         truth[profile] = True
         found = [float(truth[np.argsort(-moved, kind="stable")[: profile.size]].mean()) for moved in (signed, absolute)]

@@ -232,7 +232,9 @@ def traces(view: View, fitted: Fitted, pair: NeighboringData) -> Features:
     too_fine = [float((vector < -MANTISSA).sum()) for vector in digits]
     differences = [one - other for one, other in combinations(parts, 2) if one.size == other.size]
     neighbors = [np.diff(vector) for vector in parts]
-    return np.concatenate([finest, too_fine, *digits, *differences, *neighbors])[:MOST_DIGITS]
+    found = np.concatenate([finest, too_fine, *digits, *differences, *neighbors])[:MOST_DIGITS]
+    shown = any(np.nan_to_num(vector).any() for vector in parts)
+    return found if shown else np.full(found.size, np.nan)  # of nothing there are no digits
 
 
 def finest_digits(numbers: Floats) -> Floats:

@@ -130,6 +130,8 @@ class TwoReleasesAttack(SybilAttack):
         with sandbox():
             first = self._look(before().model, chosen, data, sees)
         second = self._look(fitted.model, chosen, data, sees)
+        if not np.nan_to_num(first).any() and not np.nan_to_num(second).any():
+            return np.full(4, np.nan)  # who sees nothing guesses nothing
         outcome, far = self._guessed(first, second, chosen, data, sees), moved(first, second)
         item = chosen.hidden[chosen.probe]
         rank = float((np.abs(far) >= abs(far[item])).mean())

@@ -202,6 +202,8 @@ def text_file(
     """How a text file is read, by its first line and by what was declared."""
     require_text(path, encoding)
     separator, first = _first_fields(path, separator, encoding)
+    if not any(first):
+        raise DataError("the first line is blank.", file=path, line=1, remedy="Check that the file is complete.")
     names = first if header else [str(number) for number in range(1, len(first) + 1)]
     if not header and not any(roles.get(role) for role in ("what", *_BY_POSITION)):
         roles |= dict(zip(_BY_POSITION, names, strict=False))

@@ -19,7 +19,7 @@ NAMES = {"audit": "Audit", "attack": "Attack", "risk": "Risk over ε", "frontier
 VERDICTS = {
     "refuted": ("bad", "claim refuted"),
     "consistent": ("good", "within the claim"),
-    "inconclusive": ("plain", "too few runs"),
+    "inconclusive": ("plain", "too few runs, or nothing seen"),
     "no claim": ("plain", "no claim about this"),
 }
 """What an attack of an audit found, as a badge."""
