@@ -42,6 +42,7 @@ def test_three_nights(run, nights: list[str], tmp_path: Path) -> None:
         assert f"step {step}, with the noise of a single release" in done.stderr
     again = run(*f"series advance nightly {nights[2]} --step 2 --ledger b.db --out again --json".split())
     assert again.returncode == 0, again.stderr
+    assert f"step 2 was taken before and is returned as it was: {nights[2]} was not used\n" in again.stderr
     facts = json.loads(again.stdout)
     assert facts["id"] == dc.Release.load(tmp_path / "model").id
     assert facts["series"]["step"] == 2
@@ -66,6 +67,8 @@ def test_counts_with_a_missed_night(run, nights: list[str]) -> None:
     done = run(*asked.split())
     assert done.returncode == 0, done.stderr
     assert "missed and made up for: 0" in done.stderr
+    late = run(*f"series advance nightly {nights[1]} --step 0 --ledger b.db --out late".split())
+    assert f"{nights[1]} was not used; it was made up for without records: give these to the next step" in late.stderr
 
 
 def test_nights_that_only_collect(run, nights: list[str], tmp_path: Path) -> None:

@@ -145,7 +145,12 @@ def advance(
     place = charging.place(out, kind, *found_files(data), reading.catalog, folder)
     tonight = _records(series, _of_series(reading, series), data)
     with working(f"step {series.last + 1 if step is None else step}"):
+        last = series.last
         release = series.advance(tonight, ledger=ledger, step=step)
+    if step is not None and step <= last:
+        lost = step in series.missed and series.settings.records == "new"
+        more = "; it was made up for without records: give these to the next step" if lost else ""
+        note(f"step {step} was taken before and is returned as it was: {data} was not used{more}")
     if release is None:
         first = series.settings.settle
         if charging.as_json:

@@ -214,6 +214,9 @@ def refused(balance: Balance, price: Price, balances: Sequence[Balance], entries
     """
     estimate = balance.estimate(balance.cost(price))
     what = [str(estimate)]
+    if len(price.periods) > 1 and not balance.lifetime:
+        first, last, zone = price.periods[0], price.periods[-1], balance.account.time_zone
+        what.append(f"The days of the data meet {first} to {last} ({zone}), and each of these is charged two steps.")
     if entries:
         named = ", ".join(map(str, entries[-MOST_NAMED:]))
         more = f"the latest of {len(entries)} entries" if len(entries) > MOST_NAMED else "entries"
@@ -222,7 +225,7 @@ def refused(balance: Balance, price: Price, balances: Sequence[Balance], entries
     if estimate.shortfall is None:
         remedy += "ask for a mechanism with a pure epsilon, or for less delta."
     else:
-        remedy += f"a smaller request may still fit: {_still_fits(price, balances)}."
+        remedy += f"{_still_fits(price, balances)}."
     if balance.period is not None:
         following = balance.period.next
         remedy += f" The next {following.per}, {following}, begins on {following.first} ({balance.account.time_zone})."
@@ -241,8 +244,8 @@ def _still_fits(price: Price, balances: Sequence[Balance]) -> str:
         else:
             high = middle
     if low == 0:
-        return "nothing of this kind"
-    return f"up to {_scaled(price.whole, Fraction(low, 1024))}"
+        return "no smaller request of this kind fits either"
+    return f"a smaller request may still fit: up to {_scaled(price.whole, Fraction(low, 1024))}"
 
 
 def _scaled(loss: Loss, part: Fraction) -> Loss:
