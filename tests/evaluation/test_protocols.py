@@ -247,6 +247,33 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], said: str, films:
         evaluate(Popularity(), films, **wrong)
 
 
+class Silent:
+    """Answers nothing."""
+
+    def fit(self, data: dc.Interactions) -> None:
+        pass
+
+    def recommend(self, users: list[Any], n: int) -> None:
+        return None
+
+
+def test_a_model_without_lists_is_named(films: dc.Interactions) -> None:
+    with pytest.raises(EvaluationError, match=r"^Silent recommends nothing to anybody\."):
+        evaluate(["popularity", Silent()], films, k=5, splits=1)
+
+
+def test_lists_of_the_whole_catalog_are_called_so(films: dc.Interactions) -> None:
+    found = evaluate(Popularity(), films, k=[5, films.n_items], splits=1)
+    assert found[f"recall@{films.n_items}"] == 1
+    assert f"No model can miss at recall@{films.n_items}: there are {films.n_items:,} items in all." in found.notes()
+    assert not any("No model" in line for line in evaluate(Popularity(), films, k=5, splits=1).notes())
+
+
+def test_budgets_are_numbers_whatever_the_models(films: dc.Interactions) -> None:
+    with pytest.raises(UsageError, match="epsilon = 'abc' is not a number"):
+        evaluate(Popularity(), films, epsilons=["abc"])
+
+
 @pytest.mark.parametrize("model", [[], [3], {"a": "b"}])
 def test_only_recommenders_are_evaluated(model: Any, films: dc.Interactions) -> None:
     with pytest.raises(UsageError):

@@ -10,7 +10,7 @@ from discreet.errors import UsageError
 from discreet.models.foreign.lookup import is_outside, of_library
 from discreet.models.recommender import Recommender
 from discreet.models.registry import registered, settings_of, with_settings
-from discreet.privacy.numbers import Rational
+from discreet.privacy.numbers import Rational, as_fraction
 
 __all__ = ["contestants_of", "described", "fresh", "label_of"]
 
@@ -24,6 +24,8 @@ def contestants_of(model: Any, epsilons: Iterable[Rational] | None = None) -> di
     ['private-recommender ε = 1', 'private-recommender ε = 1/2', 'popularity']
     """
     tried = None if epsilons is None else list(epsilons)
+    for epsilon in tried or ():
+        as_fraction(epsilon, "epsilon")
     if tried is not None and not tried:
         raise UsageError("there is no epsilon to evaluate with.")
     given = model.items() if isinstance(model, Mapping) else [(None, one) for one in _listed(model)]

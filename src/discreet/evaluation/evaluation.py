@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +58,8 @@ class Evaluation:
         The name of the model without privacy that the others are compared with; None where there is none.
     described
         For each model its own name and its settings.
+    items
+        How many items there are; None where that is not known.
 
     Privacy
     -------
@@ -68,6 +71,7 @@ class Evaluation:
     runs: Mapping[str, tuple[Run, ...]]
     reference: str | None
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    items: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "runs", MappingProxyType(dict(self.runs)))
@@ -280,6 +284,9 @@ class Evaluation:
         lines = []
         if any(metric.startswith("recall@") for metric in self.metrics):
             lines.append("recall@k: hits over min(k, held out).")
+        long = [one for one in self.metrics if one.startswith("recall@") and int(one[7:]) >= (self.items or math.inf)]
+        if long:
+            lines.append(f"No model can miss at {', '.join(long)}: there are {self.items:,} items in all.")
         refuted = [n for n, done in self.runs.items() if (g := done[0].guarantee) and g.standing.name == "REFUTED"]
         if refuted:
             lines.append(f"The guarantee of {', '.join(refuted)} is refuted.")

@@ -21,7 +21,7 @@ import polars as pl
 from discreet.common.arguments import require_choice
 from discreet.data import splits as cutting
 from discreet.data.interactions import Interactions
-from discreet.errors import EvaluationError, UsageError
+from discreet.errors import EvaluationError, Remedy, UsageError
 from discreet.evaluation.catalog import evaluate_catalog
 from discreet.evaluation.checks import check_lengths, check_number
 from discreet.evaluation.contestants import contestants_of, described, fresh, label_of
@@ -41,7 +41,8 @@ __all__ = ["RATING_PROTOCOLS", "Questions", "evaluate", "run_model", "strong_gen
 
 RANKINGS = "strong-generalization"
 
-RANKS = "A model that ranks: protocol='strong-generalization'."
+RANKS = Remedy("Try protocol='strong-generalization', for models that rank.", cli="Try without --protocol.")
+RATES = Remedy("A model of ratings: protocol='holdout'.", cli="A model of ratings: --protocol holdout.")
 
 LISTED_USERS = 1_000
 """The number of users that a model of ratings makes lists for, to measure the catalog."""
@@ -167,6 +168,7 @@ def evaluate(
     return Evaluation(
         protocol=protocol,
         dataset=data.name,
+        items=data.n_items,
         runs={name: tuple(done) for name, done in runs.items()},
         reference=chosen,
         described={name: described(pattern) for name, pattern in {**contestants, **added}.items()},
@@ -233,6 +235,8 @@ def ask_model(name: str, model: Any, questions: Questions, lengths: list[int]) -
 
 def _ask_for_rankings(name: str, model: Any, questions: Questions, lengths: list[int]) -> Scores:
     lists = _lists(name, model, questions.for_model(model)[1], max(lengths))
+    if lists is None or not len(lists):
+        raise EvaluationError(f"{name} recommends nothing to anybody.", remedy=RATES)
     found = evaluate_ranking(lists, held_out=questions.held_out, k=lengths, metrics=["truncated_recall", "ndcg"])
     values = {metric.replace("truncated_", ""): value for metric, value in found.values.items()}
     per_user = found.per_user
@@ -267,7 +271,7 @@ def _lists(name: str, model: Any, told: Interactions, n: int) -> pl.DataFrame:
     people = told.users.ids()
     if not isinstance(model, Recommender):
         if not callable(getattr(model, "recommend", None)):
-            raise EvaluationError(f"{name} makes no lists.", remedy="A model of ratings: protocol='holdout'.")
+            raise EvaluationError(f"{name} makes no lists.", remedy=RATES)
         return model.recommend(people, n=n)
     try:
         return model.attach(told).recommend(people, n=n)
@@ -355,13 +359,10 @@ def strong_generalization(
     likes = likes.filter((likes.records_per_user >= least_likes)[likes.user], independent=True)
     number = min(MOST_TEST_USERS, math.ceil(likes.n_users / 10)) if test_users is None else test_users
     if not 1 <= number < likes.n_users:
-        fewer = f"no user has {least_likes} likes, so that nobody can be held out."
-        raise EvaluationError(
-            f"{number:,} of {likes.n_users:,} users with {least_likes} likes cannot be held out."
-            if likes.n_users
-            else fewer,
-            remedy="Give more records, fewer test_users, or lower least_likes or positive.",
-        )
+        some = f"{number:,} of {likes.n_users:,} users with {least_likes} likes cannot be held out."
+        told = some if likes.n_users else f"no user has {least_likes} likes, so that nobody can be held out."
+        remedy = "Give more records, fewer test_users, or lower least_likes or positive."
+        raise EvaluationError(told, remedy=Remedy(remedy, cli="Give more records, or fewer --test-users."))
     cut = cutting.strong_generalization(likes, held_out_users=number, fold_in=fold_in, seed=seed)
     return Questions(cut.train, cut.fold_in, cut.target, rankings=True).with_ratings(data)
 
