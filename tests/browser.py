@@ -75,13 +75,17 @@ def problems(shown: Page) -> list[str]:
 
     if not shown.evaluate("'axe' in window"):
         shown.evaluate(AXE_SCRIPT)
-    answer: dict[str, Any] = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    # Only what is wrong comes back: the list of all that is right is long.
+    violations: list[dict[str, Any]]
+    violations, wide, seen = shown.evaluate(
+        """axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
+            [violations, document.documentElement.scrollWidth, document.documentElement.clientWidth])"""
+    )
     found = [
         f"{rule['id']} ({rule['impact']}): {rule['help']}: {node['html'][:160]}"
-        for rule in answer["violations"]
+        for rule in violations
         for node in rule["nodes"][:3]
     ]
-    wide, seen = shown.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     return [*found, *([f"the page is {wide} pixels wide, the screen {seen}"] if wide > seen else [])]
 
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,14 +70,14 @@ class Links(HTMLParser):
             self.loaded.add(given.get("src") or given.get("href") or "")
 
 
-def pages_of(site: Path) -> Iterator[tuple[Path, Links]]:
-    for path in sorted(site.rglob("*.html")):
-        if path.name != "404.html":
-            yield path, Links(path.read_text(encoding="utf-8"))
+@cache
+def pages_of(site: Path) -> dict[Path, Links]:
+    pages = (path for path in sorted(site.rglob("*.html")) if path.name != "404.html")
+    return {path: Links(path.read_text(encoding="utf-8")) for path in pages}
 
 
 def test_every_link_and_anchor_leads_somewhere(site: Path) -> None:
-    pages = dict(pages_of(site))
+    pages = pages_of(site)
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -95,7 +95,7 @@ def test_every_link_and_anchor_leads_somewhere(site: Path) -> None:
 
 
 def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
-    loaded = {one for _, page in pages_of(site) for one in page.loaded if re.match(r"(https?:)?//", one)}
+    loaded = {one for page in pages_of(site).values() for one in page.loaded if re.match(r"(https?:)?//", one)}
     styles = " ".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert not loaded
     assert not re.findall(r"url\(\s*[\"']?https?:", styles)
