@@ -203,9 +203,9 @@ def test_tastes_are_read_as_they_were_measured_where_a_curator_leaves(name: str,
         measured.append((weights, direction))
         return gram(rated, head, weights, direction, values)
 
-    def watched_votes(self: Any, weights: Any, direction: Any) -> Any:
-        read.append((weights, direction))
-        return votes(self, weights, direction)
+    def watched_votes(self: Any, plan: tastes.TastePlan) -> Any:
+        read.append((plan.weights, plan.direction))
+        return votes(self, plan)
 
     after = dc.combine(*map(release_round, methods, shops), people="disjoint")
     for _ in range(2):

@@ -34,6 +34,14 @@ def popularity(films: dc.Interactions) -> PrivateRecommender:
     return model
 
 
+@pytest.fixture(scope="module")
+def features(films: dc.Interactions) -> PrivateRecommender:
+    model = PrivateRecommender(epsilon=20, head=10, features=("genres", "year")).fit(films)
+    assert model._rare is not None
+    assert model._votes.shape[1] == 40  # the head, and three times as many
+    return model
+
+
 def histories(model: PrivateRecommender) -> csr_array:
     """People with few and many ratings; one with nothing, one who has seen all of the head, one with all but two."""
     rng = np.random.default_rng(8)
@@ -44,7 +52,7 @@ def histories(model: PrivateRecommender) -> csr_array:
     return csr_array((rng.integers(1, 6, indices.size).astype(float), indices, starts), shape=(len(rows), N_ITEMS))
 
 
-@pytest.mark.parametrize("kind", ["tastes", "popularity"])
+@pytest.mark.parametrize("kind", ["tastes", "popularity", "features"])
 @pytest.mark.parametrize("n", [1, 10, 50, 200])
 @pytest.mark.parametrize("exclude_seen", [True, False])
 @pytest.mark.parametrize("share", [1.0, 0.3])
@@ -77,7 +85,7 @@ def test_the_best_are_those_of_all_scores(
 def test_equal_scores_stand_in_the_order_of_the_items(tastes: PrivateRecommender) -> None:
     other = copy(tastes)
     other._votes = np.ones_like(tastes._votes)
-    rows = csr_array(([5.0], [int(tastes.head_[4])], [0, 1]), shape=(1, N_ITEMS))
+    rows = csr_array(([4.0], [int(tastes.head_[4])], [0, 1]), shape=(1, N_ITEMS))
     codes, scores = other._top(rows, 10, allowed=np.ones(N_ITEMS, dtype=bool), exclude_seen=True)
     assert codes[0].tolist() == [int(code) for code in tastes.head_ if code != tastes.head_[4]][:10]
     assert set(scores[0]) == {1.0}

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.factors.denoising import _public_normals, cleaned_spectrum, read_tastes
+from discreet.factors.denoising import (
+    _eigenvalue_bound,
+    _public_normals,
+    _regression,
+    cleaned_spectrum,
+    read_tastes,
+)
 from discreet.models.item_likeness import shrunk_spectrum
 
 
@@ -91,6 +97,37 @@ def test_a_larger_head_is_judged_by_its_most_popular_items(monkeypatch: pytest.M
     read = read_tastes(matrix + noise_of(80, 1.0, 5), 1.0, 4_000, direction, None, popular)
     assert read.degree > 0.8
     assert read.weights.shape == (80, 80)
+
+
+def test_a_pair_that_goes_together_for_a_reason_of_its_own_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A film and its sequel: one entry far above the noise, which no direction of many items stands for."""
+    records = people(0.6, seed=1)
+    both = np.random.default_rng(2).random(4_000) < 0.05
+    records[both, 40] = records[both, 61] = 1
+    matrix, direction, popular = gram(records)
+    noisy = matrix + noise_of(80, 1.5, 5)
+    found = read_tastes(noisy, 1.5, 4_000, direction, None, popular).weights[40, 61]
+    monkeypatch.setattr("discreet.factors.denoising.PAIRS_ABOVE", 1e9)
+    assert found > 1.2 * read_tastes(noisy, 1.5, 4_000, direction, None, popular).weights[40, 61] > 0
+
+
+@pytest.mark.parametrize("size", [2, 40])
+def test_pairs_take_no_more_away_than_the_ridge_adds(size: int) -> None:
+    """Strong pairs have eigenvalues far below 0, too; what is inverted stays positive, and weights stay small."""
+    matrix = np.zeros((size, size))
+    matrix[0, 1] = matrix[1, 0] = 1e4
+    weights = _regression(matrix, 1.0, np.full(size, size**-0.5), None)
+    assert np.isfinite(weights).all()
+    assert np.abs(weights).max() < 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_eigenvalue_is_beyond_its_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = np.maximum(rng.standard_normal((30, 30)) - 1.5, 0) * 10.0 ** rng.integers(-200, 200)
+    matrix += matrix.T
+    largest = np.abs(np.linalg.eigvalsh(matrix)).max()
+    assert largest * (1 - 1e-9) <= _eigenvalue_bound(matrix) <= 3 * largest
 
 
 def test_numbers_that_look_normal_do_and_are_the_same_every_time() -> None:

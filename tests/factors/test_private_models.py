@@ -100,7 +100,7 @@ def test_tastes_beat_popularity_on_a_dataset_of_two_tastes() -> None:
 
 
 @pytest.mark.usefixtures("fixed_bits")
-@pytest.mark.parametrize("below", ["0", "3/10"])
+@pytest.mark.parametrize("below", ["0", "3/10", "1"])
 def test_without_noise_the_matrix_is_the_plain_one(below: str) -> None:
     """ε → ∞: what is released is what the records say."""
     data = dc.synthetic.films(users=300, items=60, seed=1)
@@ -111,7 +111,8 @@ def test_without_noise_the_matrix_is_the_plain_one(below: str) -> None:
     pop = (liked[known] / np.sqrt(liked[known].sum(axis=1))[:, None]).sum(axis=0)
     assert np.allclose(model.popularity_, pop, atol=0.01)
     plan = TastePlan.of(model.release_.array("first"), model.release_.parameters, users=None, most=60)
-    opinions = np.where((rated > 0) & (rated < 4), float(Fraction(below)), liked)
+    height = np.maximum(rated - 1, 0) / 3
+    opinions = np.where(rated < 4, float(Fraction(below)) * height, height)
     tastes = opinions[opinions.any(axis=1)] * plan.weights
     tastes -= np.outer(tastes @ plan.direction, plan.direction)
     tastes /= np.linalg.norm(tastes, axis=1)[:, None]

@@ -174,11 +174,20 @@ def test_values_without_a_finite_length_count_as_nothing() -> None:
 def test_ratings_below_the_threshold_are_no_likes() -> None:
     """They say something about a taste, and make nothing popular."""
     data = dataset({"i00": 5, "i01": 2, "i02": 4}, {"i03": 1})
-    opinions = Opinions.of(data, None, Fraction(3, 10))
+    opinions = Opinions.of(data, None, Fraction(1))
     assert opinions.likes.item.tolist() == [0, 2]
     assert opinions.rated.item.tolist() == [0, 1, 2, 3]
-    assert opinions.values.tolist() == [1.0, 0.3, 1.0, 0.3]
+    assert opinions.values == pytest.approx([4 / 3, 1 / 3, 1.0, 0.0])
     sums = popularity_sums(opinions.likes)
     assert (sums.values[:-1] > 0).nonzero()[0].tolist() == [0, 2]
+    assert Opinions.of(data, None, Fraction(1, 2)).values == pytest.approx([4 / 3, 1 / 6, 1.0, 0.0])
     without = Opinions.of(data, None, Fraction(0))
-    assert without.rated.item.tolist() == [0, 2]
+    assert without.rated.item[without.values > 0].tolist() == [0, 2]
+
+
+def test_one_rating_changes_what_no_other_says() -> None:
+    """The low end of the scale is public; that of the records is not."""
+    others = ({"i00": 5, "i01": 3}, {"i02": 4, "i03": 2})
+    before, after = (Opinions.of(dataset(*people), None, Fraction(1)) for people in (others, (*others, {"i05": 1})))
+    assert before.values.tolist() == after.values[:4].tolist()
+    assert before.values.min() > 0

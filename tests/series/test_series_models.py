@@ -81,7 +81,7 @@ def test_matrices_of_all_people_are_in_the_settled_coordinates(films: Interactio
     assert second is not None
     assert np.array_equal(first.array("head"), second.array("head"))
     plan = TastePlan.of(first.array("first"), first.parameters["settled"], users=None, most=10)
-    people = Opinions.of(films, None, Fraction(3, 10))
+    people = Opinions.of(films, None, Fraction(1))
     exact = projected_gram(people.rated, first.array("head"), plan.weights, plan.direction, people.values).settled()
     assert np.allclose(second.array("tastes"), exact.matrices[0] * float(exact.step), atol=0.05)
 

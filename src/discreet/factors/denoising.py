@@ -35,6 +35,10 @@ MOST_JUDGED = 1_500
 LEAST_OWN = 0.1
 """The share of an item's diagonal that tastes never explain."""
 
+PAIRS_ABOVE = 2.5
+"""What two items have in common beyond tastes (a film and its sequel) counts as far as it is so many deviations of the
+noise above 0."""
+
 
 @dataclass(frozen=True)
 class TasteReading:
@@ -145,22 +149,51 @@ def _regression(matrix: Floats, noise: float, direction: Floats, features: Float
     With Q = (matrix + ridge)⁻¹ the regression of item j on all others has the weights −Q_ij/Q_jj (Steck 2019).
     """
     own = np.maximum(_own(matrix, direction), noise / 2)
-    left = own
-    values, vectors = np.zeros(0), np.zeros((own.size, 0))
+    left, tastes, pairs = own, matrix, np.zeros_like(matrix)
     for _ in range(2):
-        apart = _apart(matrix, left, direction)
+        apart = _apart(matrix, left, direction) - pairs
         if features is None:
             values, vectors = cleaned_spectrum(apart, noise, null=1)
         else:
             values, vectors = _cleaned_by_features(apart, noise, direction, features)
+        tastes = (vectors * values) @ vectors.T
         # What tastes explain of an item's diagonal is not its own.
-        left = np.maximum(own - vectors**2 @ values, LEAST_OWN * own)
+        left = np.maximum(own - tastes.diagonal(), LEAST_OWN * own)
+        pairs = _pairs_beyond(_apart(matrix, left, direction) - tastes, noise)
     ridge = NOISE_RIDGE * noise * math.sqrt(own.size / 2) + own.mean()
+    # No eigenvalue of the pairs takes more away than the ridge adds.
+    tastes += pairs * min(1.0, 0.9 * ridge / max(_eigenvalue_bound(pairs), 1e-12))
     # Along popularity tastes have no variance, because it was taken out; taken as infinite there, no item is explained
     # by the mere fact that all of them add up. What that alone would say is taken off.
-    alone = np.eye(own.size) - np.outer(direction, direction)
-    explained = (vectors * (values / (values + ridge))) @ vectors.T
-    return _weights(alone - explained) - _weights(alone)
+    popular, every = np.outer(direction, direction), np.eye(own.size)
+    inverse = ridge * np.linalg.inv(_without(tastes, direction) + ridge * every) - popular
+    return _weights(inverse) - _weights(every - popular)
+
+
+def _pairs_beyond(left: Floats, noise: float) -> Floats:
+    """Of what tastes leave, what stands out from the noise: pairs that go together for a reason of their own."""
+    left -= PAIRS_ABOVE * noise / math.sqrt(2)
+    np.maximum(left, 0, out=left)
+    np.fill_diagonal(left, 0)
+    return left
+
+
+def _eigenvalue_bound(matrix: Floats) -> float:
+    """No eigenvalue of a symmetric matrix without negative entries is larger, or below its negative: max (Mx)/x, x > 0.
+
+    Examples
+    --------
+    >>> round(_eigenvalue_bound(np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])), 6)
+    2.0
+    """
+    unit = float(matrix.max())
+    if unit == 0:
+        return 0.0
+    image = x = np.ones(matrix.shape[0])
+    for _ in range(20):
+        x = image / image.max()
+        image = matrix @ x / unit + x
+    return (float((image / x).max()) - 1) * unit
 
 
 def _weights(inverse: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.common.arguments import require_positive, require_whole
-from discreet.common.arrays import Codes, Floats, Integers
+from discreet.common.arrays import Codes, Floats, Integers, places_of
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.als import cosines, fixed_normals
@@ -256,11 +256,10 @@ class DPALS(ReleasedModel):
         return scores
 
     def _similar(self, items: Codes) -> Floats:
-        place = np.full(len(self.items_), -1, dtype=np.int32)
-        place[self.head_] = np.arange(self.head_.size)
+        place = places_of(self.head_, len(self.items_))
         known = place[items] >= 0
         scores = np.full((items.size, len(self.items_)), -np.inf)
-        scores[np.ix_(known, self.head_)] = cosines(self.item_factors_, place[items[known]])
+        scores[np.ix_(known, self.head_)] = cosines(self.item_factors_, place[items[known]].astype(np.int32))
         return scores
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit, prange
 
-from discreet.common.arrays import Codes, Floats, Integers
+from discreet.common.arrays import Codes, Floats, Integers, places_of
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import fit_to_grid
 from discreet.factors.statistics import USER, NoisyPopularity, head_records
@@ -116,8 +116,7 @@ def head_shares(data: Interactions, head: Codes, weights: Floats, cap: int | Non
     # Users who have nothing of the head keep their place.
     counts = np.zeros(data.n_users, dtype=np.int64)
     counts[data.users.encode(chosen.users.series)] = chosen.records_per_user
-    place = np.full(data.n_items, -1, dtype=np.int64)
-    place[head] = np.arange(head.size)
+    place = places_of(head, data.n_items)
     items = place[
         chosen.item if chosen.n_items == data.n_items else data.items.encode(chosen.items.series)[chosen.item]
     ]

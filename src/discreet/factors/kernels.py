@@ -134,8 +134,10 @@ def ridge_solutions(starts: Integers, items: Integers, targets: Floats, features
 
 
 @njit(cache=True)
-def _add_rows(rows: NDArray[np.float32], places: Integers, first: int, last: int, sums: Floats) -> bool:
-    """Add the rows at places[first:last] to the sums, one after the other; whether there was any but −1.
+def _add_rows(
+    rows: NDArray[np.float32], places: Integers, strengths: Floats, first: int, last: int, own: int, sums: Floats
+) -> bool:
+    """Add the rows at places[first:last] to the sums, each as strong as it is; whether any is one of the first ``own``.
 
     Rows are read four at a time, so that the sums are read and written a quarter as often; the order of additions
     stays that of the places.
@@ -144,37 +146,46 @@ def _add_rows(rows: NDArray[np.float32], places: Integers, first: int, last: int
     for entry in range(first, last):
         if places[entry] < 0:
             continue
-        four[waiting], waiting, spoke = places[entry], waiting + 1, True
+        four[waiting], waiting, spoke = entry, waiting + 1, spoke or places[entry] < own
         if waiting == 4:
-            a, b, c, d = rows[four[0]], rows[four[1]], rows[four[2]], rows[four[3]]
+            a, b, c, d = rows[places[four[0]]], rows[places[four[1]]], rows[places[four[2]]], rows[places[four[3]]]
+            p, q, r, s = strengths[four[0]], strengths[four[1]], strengths[four[2]], strengths[four[3]]
             for j in range(sums.size):
-                sums[j] = (((sums[j] + a[j]) + b[j]) + c[j]) + d[j]
+                sums[j] = (((sums[j] + p * a[j]) + q * b[j]) + r * c[j]) + s * d[j]
             waiting = 0
     for rest in range(waiting):
-        sums += rows[four[rest]]
+        row, strength = rows[places[four[rest]]], strengths[four[rest]]
+        for j in range(sums.size):
+            sums[j] += strength * row[j]
     return spoke
 
 
 @njit(parallel=True, cache=True)
-def summed_rows(starts: Integers, places: Integers, rows: NDArray[np.float32]) -> tuple[Floats, Mask]:
-    """For each person the sum of the rows at their places, and whether there were any; a place of −1 has no row.
+def summed_rows(
+    starts: Integers, places: Integers, strengths: Floats, rows: NDArray[np.float32], own: int
+) -> tuple[Floats, Mask]:
+    """For each person the sum of the rows at their places, and whether there were any of the first ``own``.
 
-    Sums of one person are added in one order whoever is asked for beside them, so answers do not depend on the company.
+    A place of −1 has no row. Sums of one person are added in one order whoever is asked for beside them, so answers do
+    not depend on the company.
     """
     people = starts.size - 1
     sums = np.zeros((people, rows.shape[1]))
     any_of = np.zeros(people, dtype=np.bool_)
     for person in prange(people):
-        any_of[person] = _add_rows(rows, places, starts[person], starts[person + 1], sums[person])
+        first, last = starts[person], starts[person + 1]
+        any_of[person] = _add_rows(rows, places, strengths, first, last, own, sums[person])
     return sums, any_of
 
 
 @njit(cache=True, nogil=True)
 def best_of_one(
     liked: Integers,
+    strengths: Floats,
     hidden: Codes,
     votes: NDArray[np.float32],
-    head: Codes,
+    own: int,
+    voted: Codes,
     place: Integers,
     order: Integers,
     level: Floats,
@@ -184,22 +195,22 @@ def best_of_one(
 ) -> tuple[Integers, Floats]:
     """The best n items of one person, as in ``best_by_votes``; ``hidden`` are the codes that are not to be shown."""
     codes, scores = np.full(n, -1), np.full(n, -np.inf)
-    sums = np.zeros(head.size)
-    spoke = _add_rows(votes, liked, 0, liked.size, sums)
+    sums = np.zeros(voted.size)
+    spoke = _add_rows(votes, liked, strengths, 0, liked.size, own, sums)
     found, bottom = 0, 0.0
     if spoke:
         bottom = min(0.0, sums.min()) - 1
         for item in hidden:
             if place[item] >= 0:
                 sums[place[item]] = -np.inf
-        for j in range(head.size):
+        for j in range(voted.size):
             # Equal scores stand in the order of the items: a later one does not pass.
-            if allowed[head[j]] and sums[j] > scores[n - 1]:
+            if allowed[voted[j]] and sums[j] > scores[n - 1]:
                 at = min(found, n - 1)
                 while at > 0 and scores[at - 1] < sums[j]:
                     codes[at], scores[at] = codes[at - 1], scores[at - 1]
                     at -= 1
-                codes[at], scores[at] = head[j], sums[j]
+                codes[at], scores[at] = voted[j], sums[j]
                 found = min(found + 1, n)
     for item in order:
         if found == n:
@@ -218,10 +229,12 @@ def best_of_one(
 def best_by_votes(
     starts: Integers,
     liked: Integers,
+    strengths: Floats,
     seen_starts: Integers,
     seen: Codes,
     votes: NDArray[np.float32],
-    head: Codes,
+    own: int,
+    voted: Codes,
     place: Integers,
     order: Integers,
     level: Floats,
@@ -231,22 +244,23 @@ def best_by_votes(
 ) -> tuple[Integers, Floats]:
     """The best n items of each person, best first: codes, and −1 where there are fewer; and their scores.
 
-    Items of the head score the sum of the votes at the person's places, as in ``summed_rows``; the others stand below
-    all of them, in a given order. For somebody without any place everything stands in that order.
+    Items that votes are about score the sum of the votes at the person's places, as in ``summed_rows``; the others
+    stand below all of them, in a given order. For somebody without a place among the first ``own`` everything stands in
+    that order.
 
     Parameters
     ----------
-    starts, liked
-        Places in the head of what each person likes; −1 for what is elsewhere.
+    starts, liked, strengths
+        Rows of votes for what each person likes, and how strongly; −1 for what has none.
     seen_starts, seen
         Codes of the items that each person is not to be shown, rising.
-    votes, head
-        One row and one column for each item of the head, and their codes, rising.
+    votes, own, voted
+        One column for each item that votes are about, and their codes, rising.
     place
-        Where each item stands in the head; −1 for the others.
+        The column of each item; −1 for the others.
     order, level, below
         All items, best first; what each scores for somebody without any place; and, for others, above the lowest score
-        of the head, negative.
+        of a vote, negative.
     allowed
         Which items may be shown at all.
     """
@@ -255,9 +269,11 @@ def best_by_votes(
     for person in prange(people):
         codes[person], scores[person] = best_of_one(
             liked[starts[person] : starts[person + 1]],
+            strengths[starts[person] : starts[person + 1]],
             seen[seen_starts[person] : seen_starts[person + 1]],
             votes,
-            head,
+            own,
+            voted,
             place,
             order,
             level,

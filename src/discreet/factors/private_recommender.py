@@ -23,19 +23,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.common.arguments import require_whole
-from discreet.common.arrays import Codes, Floats, Integers, Mask
+from discreet.common.arrays import Codes, Floats, Integers, Mask, places_of
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.denoising import read_tastes
 from discreet.factors.kernels import best_by_votes, best_of_one, summed_rows
+from discreet.factors.rare_items import RareItems
 from discreet.factors.statistics import (
     ITEMS_SHARE,
     POPULARITY_STEP,
     Likes,
     Opinions,
     gram_bounds,
+    lowest_rating,
     popularity_sums,
     projected_gram,
+    rating_height,
 )
 from discreet.factors.tastes import (
     CROSSOVER,
@@ -48,10 +51,9 @@ from discreet.factors.tastes import (
     expected_share,
     head_size,
     popularity_share,
-    taste_regression,
+    without_popular,
 )
 from discreet.models.item_features import feature_columns
-from discreet.models.likes import liked_rows
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
@@ -79,7 +81,8 @@ class PrivateRecommender(ReleasedModel):
     where y is a user's taste: the liked items, a little flattened, without what popularity explains, at length 1.
     Everything else is post-processing: what noise adds to the eigenvalues is taken out of the matrix, and what is left
     is a ridge regression of each item on the others. It counts as far as it can be told from noise (``degree_``):
-    where it cannot, items are ranked by popularity.
+    where it cannot, items are ranked by popularity. Where there are public features, they tell what the head says
+    about items outside it.
 
     Parameters
     ----------
@@ -89,7 +92,8 @@ class PrivateRecommender(ReleasedModel):
         Ratings from here on say that an item is liked; None for three quarters of the way up the scale. Without
         ratings every record does.
     features
-        Public columns of the catalog (genres, year …) that help to tell tastes from noise.
+        Public columns of the catalog (genres, year …) that help to tell tastes from noise, and stand for what is not
+        known about rare items.
     users
         The number of users where it is public; None to count them at the cost of a hundredth of the first release.
     head
@@ -97,8 +101,9 @@ class PrivateRecommender(ReleasedModel):
     first_share
         Share of μ² for the first release.
     below
-        How much a rating below ``positive`` says about a taste beside a like, from 0 to 1: who rates what is worth
-        knowing, too. Nothing is recommended for it, and it does not make an item popular.
+        How much ratings below ``positive`` count in tastes, from 0 to 1: who rates what is worth knowing, too. Nothing
+        is recommended for them, and they do not make an item popular. A rating says the more the further up the scale
+        it is: nothing at the low end, 1 at ``positive``, at most 2.
 
     Attributes
     ----------
@@ -144,7 +149,7 @@ class PrivateRecommender(ReleasedModel):
     users: int | None = None
     head: int | None = None
     first_share: Rational = "1/10"
-    below: Rational = "3/10"
+    below: Rational = "1"
 
     def __post_init__(self) -> None:
         # One name may be given as it is; from JSON they come as a list.
@@ -186,6 +191,7 @@ class PrivateRecommender(ReleasedModel):
             joint=True,
             details={
                 "threshold": likes.threshold,
+                "lowest": None if likes.threshold is None else lowest_rating(public),
                 "mu_squared": str(self._budget.amount),
                 "feature_names": list(names),
                 "reading": READING,
@@ -284,8 +290,10 @@ class PrivateRecommender(ReleasedModel):
         self.ranking_ = "popularity" if "second" in parts else "tastes"
         self.strength_, self.popularity_, self.degree_ = now.strength, now.first.items, 0.0
         self.threshold_ = None if public["threshold"] is None else float(Fraction(public["threshold"]))
-        self.head_, self._place = np.zeros(0, dtype=np.int32), np.full(plan.first.items.size, -1)
-        self._votes = np.zeros((0, 0), dtype=np.float32)
+        self._lowest = public.get("lowest")
+        self.head_, self._rare = np.zeros(0, dtype=np.int32), None
+        self._voted, self._votes = self.head_, np.zeros((0, 0), dtype=np.float32)
+        self._row = self._column = np.full(plan.first.items.size, -1)
         if self.ranking_ == "popularity":
             second, noise = parts["second"][:-1] / ITEMS_SHARE, (public["noise_first"], public["noise_second"])
             trust = np.array([1 / noise[0] ** 2, 1 / noise[1] ** 2])
@@ -293,37 +301,46 @@ class PrivateRecommender(ReleasedModel):
             return
         assert head is not None
         self.head_ = head
-        features = parts["features"][self.head_] if public["feature_names"] else None
-        self._place[self.head_] = np.arange(self.head_.size)
-        noise, users = public["noise_tastes"], now.first.users
-        if public.get("reading") == READING:
-            popular = now.first.items[self.head_]
-            read = read_tastes(parts["tastes"], noise, users, plan.direction, features, popular)
-            self._regression, self.degree_ = read.weights, read.degree
-        else:
-            self._regression = taste_regression(parts["tastes"], noise, users, plan.direction, features)
-            self.degree_ = 1.0
-        self._votes = self._votes_of_items(plan.weights, plan.direction)
+        features = parts["features"][head] if public["feature_names"] else None
+        self._row = places_of(head, plan.first.items.size)
+        matrix, noise = parts["tastes"], public["noise_tastes"]
+        read = read_tastes(matrix, noise, now.first.users, plan.direction, features, now.first.items[head])
+        self._regression, self.degree_ = read.weights, read.degree
+        if features is not None and features.size and self.degree_:
+            facts = parts["features"], plan.item_weights, plan.item_direction, now.first.items
+            self._rare = RareItems.of(without_popular(self._regression, plan.direction), head, *facts)
+        self._voted = head if self._rare is None else np.union1d(head, self._rare.codes)
+        self._column = places_of(self._voted, plan.first.items.size)
+        self._votes = self._votes_of_items(plan)
 
-    def _votes_of_items(self, weights: Floats, q: Floats) -> NDArray[np.float32]:
-        """What liking each item of the head adds to the score of each: scores are sums of these rows.
+    def _votes_of_items(self, plan: TastePlan) -> NDArray[np.float32]:
+        """What liking each item of the head, and each feature of a rare one, adds to the scores: sums of these rows.
 
         With t = w on the liked items, q the direction of popularity and B the regression, scores are
         (t − (t·q)q)·B + pull·(t·q)q, times w^−unflattening for display; all of it is linear in t. Single precision is
         far finer than the noise, and twice as fast to read.
         """
-        votes = self._regression - np.outer(q, q @ self._regression) + POPULARITY_PULL * np.outer(q, q)
-        return (weights[:, None] * votes * weights**-UNFLATTENING).astype(np.float32, order="C")
+        tastes, q = without_popular(self._regression, plan.direction), plan.direction
+        codes, own, weights = plan.head, q, plan.weights
+        if self._rare is not None:
+            tastes = np.concatenate([tastes, self._rare.said])
+            tastes = np.concatenate([tastes, tastes @ self._rare.shown], axis=1)
+            codes, nothing = np.concatenate([codes, self._rare.codes]), np.zeros(self._rare.said.shape[0])
+            own, weights = np.concatenate([own, nothing]), np.concatenate([weights, nothing + 1])
+        votes = tastes + POPULARITY_PULL * np.outer(own, plan.item_direction[codes])
+        votes = weights[:, None] * votes * plan.item_weights[codes] ** -UNFLATTENING
+        return votes[:, np.argsort(codes)].astype(np.float32, order="C")
 
     def _score(self, rows: csr_array) -> Floats:
         scores = np.tile(self.popularity_, (rows.indptr.size - 1, 1))
         if not self.head_.size:
             return scores
-        spoken, spoke = summed_rows(*self._places(rows), self._votes)
-        # Below everything of the head, items stand by popularity; somebody who likes nothing of it sees that alone.
+        spoken, spoke = summed_rows(*self._spoken(rows), self._votes, self.head_.size)
+        # Below everything that votes are about, items stand by popularity; somebody who likes nothing of the head sees
+        # that alone.
         bottom = spoken[spoke].min(axis=1, keepdims=True, initial=0) - 1
         scores[spoke] = bottom + below_zero(self.popularity_)
-        scores[np.ix_(spoke, self.head_)] = spoken[spoke]
+        scores[np.ix_(spoke, self._voted)] = spoken[spoke]
         return scores
 
     def _top(self, rows: csr_array, n: int, *, allowed: Mask, exclude_seen: bool) -> tuple[Integers, Floats]:
@@ -333,15 +350,14 @@ class PrivateRecommender(ReleasedModel):
         else:
             ordered = rows if rows.has_sorted_indices else rows.sorted_indices()
             seen_starts, seen = ordered.indptr.astype(np.int64), ordered.indices.astype(np.int32, copy=False)
-        ranked = (self._votes, self.head_, self._place, *self._by_popularity)
-        return best_by_votes(*self._places(rows), seen_starts, seen, *ranked, allowed, min(n, len(self.items_)))
+        return best_by_votes(*self._spoken(rows), seen_starts, seen, *self._ranked, allowed, min(n, len(self.items_)))
 
     def _top_of_one(
         self, codes: Codes, values: Floats, n: int, *, allowed: Mask, exclude_seen: bool
     ) -> tuple[Integers, Floats]:
-        liked = self._place[codes if self.threshold_ is None else codes[values >= self.threshold_]]
-        hidden, ranked = codes if exclude_seen else codes[:0], self._by_popularity
-        return best_of_one(liked, hidden, self._votes, self.head_, self._place, *ranked, allowed, n)
+        _, liked, strengths = self._rows_of(np.array([0, codes.size]), codes, values)
+        hidden = codes if exclude_seen else codes[:0]
+        return best_of_one(liked, strengths, hidden, *self._ranked, allowed, n)
 
     @cached_property
     def _by_popularity(self) -> tuple[Integers, Floats, Floats]:
@@ -349,14 +365,31 @@ class PrivateRecommender(ReleasedModel):
         popularity = self.popularity_
         return np.argsort(-popularity, kind="stable"), popularity, below_zero(popularity)
 
-    def _places(self, rows: csr_array) -> tuple[Integers, Integers]:
-        """Where the liked items of each history begin, and their places in the head; −1 for items elsewhere."""
-        liked = liked_rows(rows, self.threshold_)
-        return liked.indptr.astype(np.int64), self._place[liked.indices]
+    @property
+    def _ranked(self) -> tuple[NDArray[np.float32], int, Codes, Integers, Integers, Floats, Floats]:
+        """What lists are made from, as ``best_of_one`` takes it."""
+        return self._votes, self.head_.size, self._voted, self._column, *self._by_popularity
+
+    def _spoken(self, rows: csr_array) -> tuple[Integers, Integers, Floats]:
+        codes, ratings = rows.indices.astype(np.int32, copy=False), rows.data.astype(np.float64, copy=False)
+        return self._rows_of(rows.indptr.astype(np.int64), codes, ratings)
+
+    def _rows_of(self, starts: Integers, codes: Codes, ratings: Floats) -> tuple[Integers, Integers, Floats]:
+        """Where the votes of each history begin, which rows of votes they are, and how strong; −1 for no row."""
+        strengths = np.ones(codes.size)
+        if self.threshold_ is not None:
+            liked = ratings >= self.threshold_
+            starts, codes = np.concatenate([[0], np.cumsum(liked)])[starts], codes[liked]
+            strengths = strengths[liked]
+            if self._lowest is not None:
+                strengths = rating_height(ratings[liked], self.threshold_, self._lowest)
+        if self._rare is None:
+            return starts, self._row[codes], strengths
+        return self._rare.spoken(starts, codes, self._row[codes], strengths)
 
     def _similar(self, items: Codes) -> Floats:
         scores = np.full((items.size, len(self.items_)), -np.inf)
-        for row in np.flatnonzero(self._place[items] >= 0):
-            likeness = self._regression[self._place[items[row]]]
+        for row in np.flatnonzero(self._row[items] >= 0):
+            likeness = self._regression[self._row[items[row]]]
             scores[row, self.head_] = np.where(likeness > 0, likeness, -np.inf)
         return scores

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.common.arrays import Codes, Floats, Integers, Mask
+from discreet.common.arrays import AnyFloats, Codes, Floats, Integers, Mask, places_of
 from discreet.data.ids import group_order
 from discreet.data.interactions import Interactions
 from discreet.factors.kernels import projected_values, unit_values
@@ -33,8 +33,10 @@ __all__ = [
     "Opinions",
     "gram_bounds",
     "head_records",
+    "lowest_rating",
     "popularity_sums",
     "projected_gram",
+    "rating_height",
     "unit_bounds",
     "unit_gram",
 ]
@@ -54,6 +56,9 @@ GRAM_STEP = Fraction(1, 4**HEAD_BITS)
 TASTE_CAPS = ("each user's taste was scaled to length 1",)
 
 POPULARITY_STEP = Fraction(1, 2**BITS)
+
+HIGHEST = 2.0
+"""The most that a rating says, in units of one at the threshold of a like."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class Opinions:
     rated
         The same, and who rated what below the threshold.
     values
-        How much each record of ``rated`` says: 1 where the item is liked.
+        How much each record of ``rated`` says: 1 at the threshold.
     """
 
     likes: Likes
@@ -96,13 +101,34 @@ class Opinions:
 
     @classmethod
     def of(cls, data: Interactions, positive: Rational | None, below: Fraction) -> Opinions:
-        """Each record is judged by itself: 1 for a like, ``below`` for a rating below the threshold."""
+        """Each record is judged by itself: ``rating_height``, times ``below`` where the item is not liked."""
         likes = Likes.of(data, positive)
         records = require_named_items(data, "recommendations")
-        if likes.threshold is None or records.rating is None or not below:
+        if likes.threshold is None or records.rating is None:
             return cls(likes, likes, np.ones(likes.user.size))
-        values = np.where(records.rating >= float(Fraction(likes.threshold)), 1.0, float(below))
+        threshold = float(Fraction(likes.threshold))
+        values = rating_height(records.rating, threshold, lowest_rating(data))
+        values[records.rating < threshold] *= float(below)
         return cls(likes, replace(likes, user=records.user, item=records.item), values)
+
+
+def lowest_rating(data: Interactions) -> float:
+    """The low end of the scale, which is public; 0 where there is none."""
+    return 0.0 if data.scale is None else float(data.scale.low)
+
+
+def rating_height(ratings: AnyFloats, threshold: float, low: float) -> Floats:
+    """How far up ratings are: 0 at the low end of the scale, 1 at the threshold of a like, and at most 2.
+
+    Examples
+    --------
+    >>> rating_height(np.array([1.0, 3.0, 4.0, 5.0]), threshold=4.0, low=1.0).round(2).tolist()
+    [0.0, 0.67, 1.0, 1.33]
+    """
+    liked = ratings >= threshold
+    if threshold <= low:
+        return liked.astype(np.float64)
+    return np.clip((ratings.astype(np.float64) - low) / (threshold - low), liked, HIGHEST)
 
 
 Records = Interactions | Likes
@@ -188,9 +214,7 @@ def unit_bounds() -> BoundedGram:
 
 def head_records(data: Records, head: Codes) -> tuple[Integers, Integers, Mask]:
     """Where each user's records of head items begin, the places of their items in the head, and which records."""
-    place = np.full(data.n_items, -1, dtype=np.int64)
-    place[head] = np.arange(head.size)
-    places = place[data.item]
+    places = places_of(head, data.n_items)[data.item]
     known = places >= 0
     starts = np.zeros(data.n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(data.user[known], minlength=data.n_users), out=starts[1:])

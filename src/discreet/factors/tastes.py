@@ -1,10 +1,4 @@
-"""From the releases of a ranking model to what each item says about the others. All of it is post-processing.
-
-References
-----------
-H. Steck: Embarrassingly shallow autoencoders for sparse data. WWW 2019.
-M. Gavish, D. Donoho: Optimal shrinkage of singular values. IEEE Trans. Inf. Theory 2017.
-"""
+"""What the first release of a ranking model decides, and what to expect of it. All of it is post-processing."""
 
 from __future__ import annotations
 
@@ -19,7 +13,6 @@ import numpy as np
 from discreet.common.arrays import Codes, Floats
 from discreet.factors.popular import Spread, share_needed
 from discreet.factors.statistics import ITEMS_SHARE, NoisyPopularity
-from discreet.models.item_likeness import shrunk_spectrum
 from discreet.privacy.gram import MOST_PROJECTED
 
 __all__ = [
@@ -31,8 +24,7 @@ __all__ = [
     "expected_share",
     "head_size",
     "popularity_share",
-    "shrunk_rectangle",
-    "taste_regression",
+    "without_popular",
 ]
 
 CROSSOVER = 112
@@ -52,16 +44,13 @@ FIRST_HEAD = 8.0
 
 LEAST_HEAD = 60
 READING = 2
-"""How releases are made and read now. Those that say nothing were made before: they are read as they were then."""
+"""How tastes are measured now. Releases that say nothing were made before, with other heads and directions."""
 
 SHARES = (Fraction(3, 20), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5), Fraction(1, 2))
 """Shares of μ² that popularity may need before tastes are learned from the rest."""
 
 FLATTENING = 0.2
 """Items weigh less by this power of their popularity: noise is the same for all and would drown the rare."""
-
-NOISE_RIDGE, USER_RIDGE = 1.25, 0.003
-"""Ridge in units of the edge of the noise, and for each user: the same constants for all data."""
 
 # Recall@20 of PrivateRecommender over that of EASE on MovieLens 1M, strong generalization, mean of three splits, at
 # ε = 0.25, 0.5, 1, 2, 4, 8, 20 and δ = 10⁻⁵: `discreet study frontier --data ml-1m` prints the table.
@@ -82,16 +71,26 @@ class TastePlan:
         "tastes" where they pay, otherwise "popularity".
     head
         Codes of the items that tastes are learned for.
-    weights, direction
-        How items of the head weigh in a taste; and what a taste looks like that is mere popularity, at length 1.
+    item_weights, item_direction
+        How items weigh in a taste; and what a taste looks like that is mere popularity, of length 1 in the head.
     """
 
     first: NoisyPopularity
     strength: float
     ranking: str
     head: Codes
-    weights: Floats
-    direction: Floats
+    item_weights: Floats
+    item_direction: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """Those of the head."""
+        return self.item_weights[self.head]
+
+    @property
+    def direction(self) -> Floats:
+        """That of the head."""
+        return self.item_direction[self.head]
 
     @classmethod
     def of(
@@ -134,9 +133,9 @@ class TastePlan:
         if head is None:
             head = first.most_popular(head_size(strength, first.items.size, most, factor))
         weights = known**-FLATTENING
-        weights = weights[head] / weights.mean()
-        direction = shown[head] * weights
-        direction /= np.linalg.norm(direction)
+        weights /= weights.mean()
+        direction = shown * weights
+        direction /= np.linalg.norm(direction[head])
         ranking = "tastes" if mu * math.sqrt(max(0.0, length)) >= CROSSOVER else "popularity"
         return cls(first, strength, ranking, head, weights, direction)
 
@@ -184,67 +183,6 @@ def expected_share(strength: float) -> float:
     return float(np.interp(np.log(max(strength, 1.0)), np.log(points[:, 0]), points[:, 1]))
 
 
-def taste_regression(noisy: Floats, noise: float, users: float, direction: Floats, features: Floats | None) -> Floats:
-    """Weights with which the other items of the head speak for each, as releases before ``READING`` were read.
-
-    With Q = (matrix + ridge)⁻¹ the regression of item j on all others has the weights −Q_ij/Q_jj (Steck 2019). The
-    ridge stands for the noise that shrinkage leaves, and for how little even many users say about a rare pair.
-    """
-    # The true matrix has no part along popularity; what is there is noise.
-    matrix = noisy - np.outer(direction, direction @ noisy)
-    matrix -= np.outer(matrix @ direction, direction)
-    if features is None:
-        values, vectors = shrunk_spectrum(matrix, noise)
-    else:
-        values, vectors = np.linalg.eigh(_block_shrunk(matrix, noise, direction, features))
-        values = np.maximum(values, 0)
-    ridge = NOISE_RIDGE * noise * math.sqrt(noisy.shape[0] / 2) + USER_RIDGE * users
-    # ridge·(V·diag(η)·Vᵀ + ridge)⁻¹ = 1 − V·diag(η/(η + ridge))·Vᵀ. Along popularity tastes have no variance, because
-    # it was taken out; taken as infinite there, no item is explained by the mere fact that all of them add up.
-    inverse = np.eye(noisy.shape[0]) - (vectors * (values / (values + ridge))) @ vectors.T
-    inverse -= np.outer(direction, direction)
-    weights = -inverse / np.maximum(inverse.diagonal(), 1e-9)
-    np.fill_diagonal(weights, 0)
-    return weights
-
-
-def _block_shrunk(matrix: Floats, noise: float, direction: Floats, features: Floats) -> Floats:
-    """The matrix without its noise, seen from the few directions that public features span.
-
-    Inside these directions and between them and the others the noise has much lower edges than in the whole, so that
-    tastes that follow genres stand out where there are too few users for others.
-    """
-    spanned = features * direction[:, None]
-    spanned -= np.outer(direction, direction @ spanned)
-    left, sizes, _ = np.linalg.svd(spanned, full_matrices=False)
-    basis = left[:, sizes > 1e-6 * max(sizes.max(initial=0), 1e-12)]
-    inside = basis.T @ matrix @ basis
-    values, vectors = shrunk_spectrum(inside, noise)
-    kept = (vectors * values) @ vectors.T
-    across = matrix @ basis - basis @ inside
-    across = shrunk_rectangle(across, noise / math.sqrt(2))
-    outside = matrix - basis @ (basis.T @ matrix)
-    outside -= (outside @ basis) @ basis.T
-    values, vectors = shrunk_spectrum(outside, noise)
-    cross = across @ basis.T
-    return basis @ kept @ basis.T + cross + cross.T + (vectors * values) @ vectors.T
-
-
-def shrunk_rectangle(matrix: Floats, noise: float) -> Floats:
-    """A rectangular matrix without its noise of deviation ``noise`` in each entry, by shrinking singular values.
-
-    With β = rows/columns ≤ 1 and y a singular value over noise·√columns, what comes nearest is √((y² − β − 1)² − 4β)/y
-    above the edge 1 + √β and nothing below it.
-    """
-    if not matrix.size:
-        return matrix
-    wide = max(matrix.shape)
-    beta = min(matrix.shape) / wide
-    left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    unit = noise * np.sqrt(wide)
-    if unit == 0:
-        return matrix
-    y = values / unit
-    inside = np.maximum((y**2 - beta - 1) ** 2 - 4 * beta, 0)
-    kept = np.where(y > 1 + np.sqrt(beta), np.sqrt(inside) / np.maximum(y, 1e-12), 0) * unit
-    return (left * kept) @ right
+def without_popular(regression: Floats, direction: Floats) -> Floats:
+    """What items say without what they have in common with popularity."""
+    return regression - np.outer(direction, direction @ regression)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.common.arguments import require_whole
-from discreet.common.arrays import Codes, Floats
+from discreet.common.arrays import Codes, Floats, places_of
 from discreet.common.remedies import NO_REPEATS
 from discreet.data.interactions import Interactions
 from discreet.errors import Remedy, UsageError
@@ -257,8 +257,7 @@ class HeadModel(ReleasedModel):
 
     def _read_head(self, release: Release) -> None:
         self.head_ = release.array("head").astype(np.int32)
-        self._place = np.full(len(self.items_), -1, dtype=np.int64)
-        self._place[self.head_] = np.arange(self.head_.size)
+        self._place = places_of(self.head_, len(self.items_))
 
     def _by_popularity(self, rows: csr_array, spoken: Floats | None = None) -> Floats:
         """What is spoken for in the head by that; below it, items by popularity: −1/(1 + weight) rises with it."""

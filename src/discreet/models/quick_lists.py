@@ -16,6 +16,7 @@ import polars as pl
 from discreet.common.arrays import Codes, Floats, Integers, Mask
 from discreet.data.id_forms import typed
 from discreet.errors import DataError, UsageError
+from discreet.models.item_histories import unrated_value
 from discreet.models.recommender import Recommender
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class QuickLists:
 
     def __init__(self, model: Recommender) -> None:
         model._require_fitted()
-        self.model, self.ids = model, model.items_.ids()
+        self.model, self.ids, self._unrated = model, model.items_.ids(), unrated_value(model)
         self._all: Mask = np.ones(len(self.ids), dtype=bool)
         self._names = np.fromiter(self.ids, dtype=object, count=len(self.ids))
         plain = model.items_.series.dtype != pl.Object
@@ -76,13 +77,13 @@ class QuickLists:
         return self.model.items_._find(typed(item, self.model.items_.series))
 
     def codes(self, history: History) -> tuple[Codes, Floats, list[Any]]:
-        """Codes in order, ratings (1 where there are none), and what is unknown. Of two ratings the last one counts."""
+        """Codes in order, ratings or likes, and what is unknown. Of two ratings the last one counts."""
         found = [self._code_of.get(item) for item in history]
         if None not in found and not isinstance(history, Mapping):
             several = sorted(set(found))  # type: ignore[type-var]
-            return np.array(several, dtype=np.int32), np.ones(len(several)), []
+            return np.array(several, dtype=np.int32), np.full(len(several), self._unrated), []
         known, unknown = dict[int, float](), []
-        given = history.items() if isinstance(history, Mapping) else ((item, 1.0) for item in history)
+        given = history.items() if isinstance(history, Mapping) else ((item, self._unrated) for item in history)
         for item, value in given:
             code = self.code(item)
             if code is None:
@@ -133,7 +134,7 @@ class QuickLists:
                 if others:
                     unknown[place] = others
             else:
-                rating = history.values() if isinstance(history, Mapping) else [1.0] * len(found)
+                rating = history.values() if isinstance(history, Mapping) else [self._unrated] * len(found)
             codes += found  # type: ignore[arg-type]
             values += rating
             starts.append(len(codes))

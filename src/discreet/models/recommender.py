@@ -21,7 +21,7 @@ from discreet.data.ids import IdMap
 from discreet.data.interactions import Interactions
 from discreet.data.parted import Parted, WithCatalog
 from discreet.errors import DataError, ReleaseError, Remedy, UsageError
-from discreet.models.item_histories import as_pair, history_codes
+from discreet.models.item_histories import as_pair, history_codes, unrated_value
 from discreet.models.model_folder import guarded_load, load_with_records, save_with_records
 from discreet.models.ranking import largest, ranked_table
 from discreet.models.registry import names, registered
@@ -123,9 +123,9 @@ class Recommender(ABC):
         n
             How many; fewer only where fewer exist.
         history
-            Instead of users: the items (with ratings) of one person who need not be in the data. Ranking may go by the
-            items alone; ``predict`` goes by the ratings. Items that the model does not know are ignored, with an
-            ``UnknownItemsWarning`` that names them: a new item never breaks a request.
+            Instead of users: the items (with ratings) of one person who need not be in the data. Without ratings they
+            are items that the person likes; ``predict`` goes by the ratings. Items that the model does not know are
+            ignored, with an ``UnknownItemsWarning`` that names them: a new item never breaks a request.
         exclude_seen
             Leave out what the person has touched.
         items
@@ -346,7 +346,7 @@ class Recommender(ABC):
         if (users is None) == (history is None):
             raise UsageError("say either whom to recommend to or which history to go by.")
         if history is not None:
-            codes, values = history_codes(self.items_, history)
+            codes, values = history_codes(self.items_, history, unrated_value(self))
             return csr_array((values, codes, [0, codes.size]), shape=(1, len(self.items_))), None
         records = getattr(self, "records_", None)
         if records is None:
