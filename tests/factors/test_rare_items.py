@@ -35,6 +35,13 @@ def test_what_has_a_feature_says_what_items_with_it_say(rare: RareItems) -> None
     assert about[0] / -about[1] == pytest.approx(3 / 2, rel=0.05)
 
 
+def test_features_that_no_item_of_the_head_has_say_nothing() -> None:
+    features = np.concatenate([np.zeros((4, 2)), FEATURES[4:]])
+    rare = RareItems.of(np.ones((4, 4)), HEAD, features, np.ones(7), np.ones(7), np.arange(7.0))
+    assert not rare.said.any()
+    assert not rare.shown.any()
+
+
 def test_rare_items_speak_through_their_features(rare: RareItems) -> None:
     codes, rows = np.array([1, 6, 4], dtype=np.int32), np.array([1, -1, -1])
     starts, found, strengths = rare.spoken(np.array([0, 1, 1, 3]), codes, rows, np.array([1.0, 1.0, 2.0]))

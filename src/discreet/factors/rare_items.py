@@ -70,7 +70,7 @@ class RareItems:
         codes = np.sort(best).astype(np.int32)
         trust = known.T * (direction / weights)[head]
         square = trust @ known
-        square += RIDGE * np.trace(square) / max(1, square.shape[0]) * np.eye(square.shape[0])
+        square += RIDGE * max(np.trace(square) / square.shape[0], 1e-9) * np.eye(square.shape[0])
         said = np.linalg.solve(square, trust) @ tastes
         shown = np.linalg.solve(square, known.T / weights[head]).T @ features[codes].T
         outside = features.copy()
