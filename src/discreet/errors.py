@@ -319,7 +319,7 @@ class BudgetWarning(DiscreetWarning):
 
 
 class DuplicatesWarning(DiscreetWarning):
-    """Rows of a file were merged or left out because they repeat others. For the owner of the records only."""
+    """Rows repeat others and were merged or left out, or users are spelled alike. For the owner of the records only."""
 
 
 class MissingWarning(DiscreetWarning):

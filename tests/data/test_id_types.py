@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 import discreet as dc
 from discreet.data import IdMap, Interactions, TagAssignments
 from discreet.data.readers import read
-from discreet.errors import DataError, UsageError
+from discreet.errors import DataError, DuplicatesWarning, UsageError
 from discreet.models.registry import registered
 
 SHOP = "user,item,rating\n17,7,3\n9,8,4\n10,7,5\n"
@@ -188,3 +189,14 @@ def test_tables_of_files_are_read_by_their_domains(tmp_path: Path, first: str) -
     with pytest.raises(DataError, match="outside the declared domain") as caught:
         read(path, what="table", domains={"size": range(5)})
     assert (caught.value.line, caught.value.value) == (3, "2.5")
+
+
+def test_users_who_are_spelled_alike_are_told() -> None:
+    """As chunks of a CSV file give them: one person would be two, and caps would hold for each of them."""
+    rows = [(3, "x"), ("3", "y"), (4, "x")]
+    with pytest.warns(DuplicatesWarning, match="spelled alike in several types, as 3 and '3', .*1 such names"):
+        assert dc.Interactions(rows).n_users == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dc.Interactions(rows, ids="text").n_users == 2
+        assert dc.Interactions([(3, "x"), ("four", "y")]).n_users == 2

@@ -9,7 +9,7 @@ import discreet
 
 SOURCE = Path(discreet.__file__).parent
 
-MOST_LINES = 87_000
+MOST_LINES = 87_100
 """Of the library and the command line."""
 
 MOST_LINES_OF_ENGINES = 3_000

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data import Interactions
-from discreet.errors import DataError, UsageError
+from discreet.errors import UsageError
 from discreet.privacy.bounding import cap_items, cap_records, distinct_item_counts, distinct_items
-from discreet.privacy.weighing import clip_l2, on_grid, sum_rows, weigh
+from discreet.privacy.weighing import clip_l2, weigh
 
 ITEMS = list("abcde")
 rows = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(ITEMS)), min_size=1, max_size=60)
@@ -131,23 +129,6 @@ def test_squares_of_enormous_users_are_exact() -> None:
     assert int(sums.values[0]) > 0.9 * 2**20
 
 
-def test_the_grid_rounds_towards_zero() -> None:
-    values = np.array([0.999, -0.999, 1e-9, -1e-9, 2.5])
-    np.testing.assert_array_equal(on_grid(values, 2), [3, -3, 0, 0, 10])
-    for wrong in ([np.nan], [np.inf]):
-        with pytest.raises(DataError):
-            on_grid(np.array(wrong), 2)
-    with pytest.raises(UsageError):
-        on_grid(np.array([1e30]), 2)
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5), st.integers(0, 20))
-def test_no_coordinate_grows_on_the_grid(values, bits: int) -> None:
-    steps = on_grid(np.array(values), bits)
-    for value, step in zip(values, steps, strict=True):
-        assert abs(Fraction(int(step), 2**bits)) <= abs(Fraction(value))
-
-
 def test_wrong_use() -> None:
     data = visits([(0, "a")])
     with pytest.raises(UsageError):
@@ -156,7 +137,3 @@ def test_wrong_use() -> None:
         cap_records(Interactions([("u", "a")]), 1, choice="recent")
     with pytest.raises(UsageError):
         cap_records(data, 1, choice="best")  # type: ignore[arg-type]
-    with pytest.raises(UsageError):
-        sum_rows(np.ones((1, 2)))
-    with pytest.raises(UsageError):
-        sum_rows(np.ones((1, 2)), l2=2**20, bits=20)

@@ -17,7 +17,6 @@ from discreet.privacy.gram import BoundedGram
 from discreet.privacy.losses import mu_for, rho_for
 from discreet.privacy.mechanisms import NormalMechanism
 from discreet.privacy.units import Unit
-from discreet.privacy.weighing import sum_rows
 from discreet.testing.laws import fits_law
 
 
@@ -73,7 +72,17 @@ def test_deviations_that_cannot_be_drawn() -> None:
 
 
 def test_the_scale_follows_from_the_bound_and_is_rounded_up() -> None:
-    sums = sum_rows(np.array([[3.0, 4.0]]), l2=5)
+    fine = 2**20
+    sums = BoundedSums(
+        fine * np.array([3, 4]),
+        Fraction(1, fine),
+        Fraction(8 * fine),
+        Fraction(25 * fine**2),
+        Fraction(5 * fine),
+        False,
+        Unit(),
+        (),
+    )
     mechanism = NormalMechanism.of(epsilon=1, delta="1e-6")
     mu = float(mu_for(1, "1e-6"))
     assert mechanism.standard_deviation(sums) == pytest.approx(5 / mu, rel=1e-6)

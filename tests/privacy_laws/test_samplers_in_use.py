@@ -22,7 +22,6 @@ from discreet.privacy.mechanisms import AdditiveMechanism, GaussianMechanism, La
 from discreet.privacy.selection import ExponentialMechanism, PermuteAndFlip, noisy_order
 from discreet.privacy.threshold import AboveThreshold, ThresholdSession
 from discreet.privacy.units import Unit
-from discreet.privacy.weighing import sum_rows
 from discreet.testing import additive_log_ratio, additive_renyi, fits_law, max_log_ratio
 
 RELATIONS = ["add-remove", "replace"]
@@ -134,18 +133,6 @@ def test_selection_uses_all_its_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         winners.add(int(noisy_order(np.zeros(2, dtype=np.int64), Fraction(1), noise="gumbel", most=1)[0]))
     assert winners == {0, 1}
-
-
-def test_a_row_that_float_arithmetic_leaves_too_long_is_shortened() -> None:
-    """A bound a hair below 1: the float is 1, and sixteen steps would be one too many for the integer limit 255."""
-    bounded = sum_rows(np.array([[5.0]]), l2=Fraction(10**20 - 1, 10**20), bits=4)
-    assert int(bounded.values[0]) ** 2 <= bounded.l2_squared
-    assert int(bounded.values[0]) == 15
-
-
-def test_a_row_that_is_no_vector_counts_as_nothing() -> None:
-    with_nan = sum_rows(np.array([[0.5, 0.5], [np.nan, 1.0], [np.inf, 0.0]]), l2=1, bits=4)
-    np.testing.assert_array_equal(with_nan.values, sum_rows(np.array([[0.5, 0.5]]), l2=1, bits=4).values)
 
 
 def test_sessions_opened_one_sided_take_one_sided_sums_only() -> None:

@@ -6,6 +6,7 @@ record must not decide whether the id of another is found.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.ids import Codes, IdMap, as_id_series
-from discreet.errors import DataError, Remedy, UsageError
+from discreet.errors import DataError, DuplicatesWarning, Remedy, UsageError
 
 __all__ = [
     "IdKind",
@@ -156,6 +157,7 @@ def coded(column: pl.Series, kind: IdKind | None, *, what: str) -> tuple[IdMap, 
     codes = ids.encode(column)
     dtype = {"text": pl.String(), "number": pl.Int64()}.get(kind or "")
     if dtype is None or ids.series.dtype == dtype:
+        _tell_spelled_alike(ids)
         return ids, codes
     # Each distinct id is converted once: a column has far more rows.
     whole_numbers = ids.series.dtype == pl.Int64
@@ -171,6 +173,23 @@ def coded(column: pl.Series, kind: IdKind | None, *, what: str) -> tuple[IdMap, 
         )
     named = IdMap(names, what=what)
     return named, named.encode(names)[codes]
+
+
+def _tell_spelled_alike(ids: IdMap) -> None:
+    """Users of several types count as several people, also 3 and "3": a caller who meant one is told."""
+    if ids.what != "user" or ids.series.dtype != pl.Object:
+        return
+    named: dict[str, list[Any]] = {}
+    for one in ids.series:
+        named.setdefault(str(one), []).append(one)
+    if alike := [several for several in named.values() if len(several) > 1]:
+        shown = " and ".join(map(repr, alike[0]))
+        warnings.warn(
+            f"names of users are spelled alike in several types, as {shown}, and count as several people "
+            f'({len(alike):,} such names). Give ids="text" if they are one.',
+            DuplicatesWarning,
+            stacklevel=4,
+        )
 
 
 def _declare_ids(roles: Sequence[str]) -> Remedy:

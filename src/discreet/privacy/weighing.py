@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.interactions import Interactions
-from discreet.errors import DataError, UsageError
+from discreet.errors import UsageError
 from discreet.privacy.bounding import BoundedSums, check_cap, require_catalog
 from discreet.privacy.numbers import Rational, as_positive, plain
 from discreet.privacy.units import Unit
@@ -21,9 +21,7 @@ from discreet.privacy.units import Unit
 __all__ = [
     "GRID_BITS",
     "clip_l2",
-    "on_grid",
     "squared_norms",
-    "sum_rows",
     "sums_within_l1",
     "sums_within_l2",
     "weigh",
@@ -145,78 +143,6 @@ def squared_norms(
     repeats = np.diff(np.append(first, user.size))
     running = np.concatenate([[0], np.cumsum(repeats * repeats)])
     return np.diff(running[np.searchsorted(first, user_starts)])
-
-
-def on_grid(values: NDArray[np.floating], bits: int) -> NDArray[np.int64]:
-    """Real numbers as whole grid steps of 2^−bits, rounded **towards zero**, so that no norm can grow.
-
-    Scaling by a power of two is exact in floating point, and truncation only takes away.
-
-    Examples
-    --------
-    >>> on_grid(np.array([0.3, -0.3, 1.0]), 3)
-    array([ 2, -2,  8])
-    """
-    if not np.isfinite(values).all():
-        raise DataError("a statistic is not a finite number.")
-    scaled = np.trunc(np.ldexp(np.asarray(values, dtype=np.float64), bits))
-    if scaled.size and np.abs(scaled).max() >= 2**52:
-        raise UsageError(f"a grid of 2^−{bits} is too fine for these values.", remedy="Take fewer bits.")
-    return scaled.astype(np.int64)
-
-
-def sum_rows(
-    rows: NDArray[np.floating],
-    *,
-    l2: Rational | None = None,
-    l1: Rational | None = None,
-    bits: int = GRID_BITS,
-    caps: tuple[str, ...] = (),
-) -> BoundedSums:
-    """The sum of one real vector per user, each first scaled down to a norm bound and put on the grid.
-
-    Floating point may leave a scaled vector a hair too long. The norm is therefore checked in whole grid steps,
-    and a vector that is over is shrunk by a grid step in a thousand until it is not.
-
-    Parameters
-    ----------
-    rows
-        One row a user. Each row may depend on that user's records and on public values, on nothing else.
-    l2, l1
-        The bound on the norm of a row: exactly one of them.
-    """
-    if (l2 is None) == (l1 is None):
-        raise UsageError("say either l2= or l1=.")
-    order = 2 if l2 is not None else 1
-    bound = as_positive(l2 if l2 is not None else l1, "l2" if l2 is not None else "l1")  # type: ignore[arg-type]
-    if bound * 2**bits > 2**31:
-        raise UsageError(f"a grid of 2^−{bits} is too fine for a norm of {plain(bound)}.", remedy="Take fewer bits.")
-    dense = np.asarray(rows, dtype=np.float64)
-    if dense.ndim != 2:
-        raise UsageError("give one row a user: an array of two dimensions.")
-    # A row that is no vector of numbers counts as nothing; to stop here would tell that it is there.
-    dense = np.where(np.isfinite(dense).all(axis=1, keepdims=True), dense, 0.0)
-    norms = np.linalg.norm(dense, ord=order, axis=1)
-    factor = np.minimum(1.0, float(bound) / np.maximum(norms, np.finfo(float).tiny))
-    steps = on_grid(dense * factor[:, None], bits)
-    limit = math.floor((bound * 2**bits) ** order)
-    # Far enough below the limit the float sum decides; near it whole numbers do.
-    lengths = (np.abs(steps).astype(np.float64) ** order).sum(axis=1)
-    for row in np.flatnonzero(lengths >= limit * (1 - (dense.shape[1] + 4) * 2.0**-50)):
-        while sum(abs(int(x)) ** order for x in steps[row]) > limit:
-            steps[row] = np.trunc(steps[row] * (1 - 2.0**-10)).astype(np.int64)
-    norm = bound * 2**bits
-    width = dense.shape[1]
-    return BoundedSums(
-        values=steps.sum(axis=0),
-        step=Fraction(1, 2**bits),
-        l1=norm if order == 1 else _sqrt_up_int(norm**2 * width),
-        l2_squared=norm**2,
-        linf=norm,
-        nonnegative=False,
-        unit=Unit("user"),
-        caps=(*caps, f"each user's vector was scaled to an L{order} norm of at most {plain(bound)}"),
-    )
 
 
 def _item_sums(data: Interactions, weight: NDArray[np.int64]) -> NDArray[np.int64]:

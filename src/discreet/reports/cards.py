@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -117,10 +117,3 @@ class Card:
         note = f'<span class="soft">{escape(self.note)}</span>' if self.note else ""
         top = f"<header><strong>{escape(self.title)}</strong>{''.join(self._marks)}{note}</header>"
         return f'<div class="discreet-card"><style>{STYLE}</style>{top}{"".join(self._parts)}</div>'
-
-
-def card_of_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, words: Sequence[str]) -> Card:
-    """A card with one table, of which all columns but those in ``words`` hold numbers."""
-    card = Card(title)
-    card.table(columns, rows, numbers=[name for name in columns if name not in words])
-    return card

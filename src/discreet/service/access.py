@@ -89,7 +89,3 @@ class Caller:
         """Whether the key may ask for these users."""
         allowed = "all" if self.is_curator else self.scope.get("users", ())
         return allowed == "all" or all(str(user) in allowed for user in users)
-
-    def may_see_release(self, release: str) -> bool:
-        listed = self.scope.get("releases")
-        return listed is None or release in listed

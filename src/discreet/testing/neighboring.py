@@ -7,6 +7,7 @@ types, values that are missing.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from discreet.data.interactions import Interactions
 from discreet.data.tables import Table
 from discreet.data.tags import TagAssignments
+from discreet.errors import DuplicatesWarning
 from discreet.privacy.units import Unit
 
 __all__ = ["NeighboringPair", "interaction_pairs", "table_pairs", "tag_pairs"]
@@ -159,15 +161,17 @@ def _interactions(rows: Rows, *, rated: bool, repeats: bool, context: bool) -> I
         ids = list(dict.fromkeys(given["user_id"]))
         ages = pl.Series([str(20 + 5 * (len(str(one)) % 7)) for one in ids], dtype=pl.String)
         users = {"user_id": ids, "age": ages}
-    return Interactions(
-        given,
-        items=list(ITEMS),
-        scale="1:5" if rated else None,
-        duplicates="keep" if repeats else "error",
-        context=("device",) if context else (),
-        users=users,
-        name="small",
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DuplicatesWarning)  # of 1 and "1", who are two people here
+        return Interactions(
+            given,
+            items=list(ITEMS),
+            scale="1:5" if rated else None,
+            duplicates="keep" if repeats else "error",
+            context=("device",) if context else (),
+            users=users,
+            name="small",
+        )
 
 
 def tag_pairs(unit: Unit) -> Iterator[NeighboringPair]:
