@@ -266,3 +266,11 @@ def test_what_people_think_of_public_features_is_worked_out_on_their_side(unit: 
     assert again.features == ("genre",)
     with pytest.raises(UsageError, match="no column 'colour'"):
         PrivateRatings(1, features=("colour",)).fit(data)
+
+
+def test_columns_may_be_named_in_one_text(films: dc.Interactions) -> None:
+    """As on the command line: --option features=genres,year."""
+    for model in (PrivateRecommender, PrivateRatings):
+        assert model(epsilon=4, features="genres, year").features == ("genres", "year")
+    fitted = PrivateRecommender(epsilon=4, features="genres,year").fit(films)
+    assert any(name.startswith("year=") for name in fitted.release_.parameters["feature_names"])

@@ -38,7 +38,7 @@ from discreet.factors.rating_statistics import (
     standing_of,
 )
 from discreet.factors.statistics import NoisyPopularity, popularity_sums, unit_bounds, unit_gram
-from discreet.models.item_features import feature_columns
+from discreet.models.item_features import feature_columns, feature_names
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.budget import Budget
@@ -119,7 +119,7 @@ class PrivateRatings(ReleasedModel):
     features: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self.features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
+        self.features = feature_names(self.features)
         self.unit = Unit.of(self.unit, ("user", "record"))
         self._budget.require_delta("ratings are released with normal noise")
 

@@ -53,7 +53,7 @@ from discreet.factors.tastes import (
     popularity_share,
     without_popular,
 )
-from discreet.models.item_features import feature_columns
+from discreet.models.item_features import feature_columns, feature_names
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share
@@ -152,8 +152,7 @@ class PrivateRecommender(ReleasedModel):
     below: Rational = "1"
 
     def __post_init__(self) -> None:
-        # One name may be given as it is; from JSON they come as a list.
-        self.features = (self.features,) if isinstance(self.features, str) else tuple(self.features)
+        self.features = feature_names(self.features)
         as_share(self.first_share, "first_share")
         as_share(self.below, "below", whole=True)
         if self.positive is not None:
