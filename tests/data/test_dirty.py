@@ -365,3 +365,10 @@ def test_an_unknown_policy() -> None:
 def test_errors_of_one_problem_have_a_report_too() -> None:
     report = DataError("the file is empty.", file="x.csv").report()
     assert report["problems"][0]["what"] == "the file is empty."
+
+
+def test_a_folder_of_several_files_is_told_how_to_be_read(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        pl.DataFrame({"user_id": ["u"], "item_id": ["i"]}).write_parquet(tmp_path / name)
+    with pytest.raises(DataError, match=r"found a\.parquet, b\.parquet\. Read one .* or all with discreet\.scan"):
+        read(tmp_path)

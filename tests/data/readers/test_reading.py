@@ -89,7 +89,7 @@ def test_nothing_recognized_says_what_was_found(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     with pytest.raises(DataError, match=r"not recognized; found picture\.png, readme\.md") as caught:
         read(tmp_path)
-    assert "movielens-100k (u.data" in caught.value.remedy
+    assert "movielens-100k" in caught.value.remedy
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no file"):
         detect(tmp_path / "empty")

@@ -232,13 +232,16 @@ def _recognized(place: Location) -> tuple[Format, Location]:
                 return _recognized(Location(inner[0]))
     names = [path.name for path in place.files[:12]] if place.is_folder else [place.path.name]
     found = ", ".join(names) + (", …" if place.is_folder and len(place.files) > 12 else "")
-    known = "; ".join(f"{format.name} ({format.recognized})" for format in _FORMATS)
+    known = ", ".join(format.name for format in _FORMATS)
+    several = any(Path(name).suffix in (".parquet", ".csv", ".tsv", ".arrow") for name in names) and place.is_folder
     raise DataError(
         f"the format is not recognized; found {found or 'no file'}.",
         file=place.path,
         remedy=Remedy(
-            f"Name it with format=. The known formats are: {known}.",
-            cli=f"Name it with --format NAME. The known formats are: {known}.",
+            ("Read one of these files, or all with discreet.scan. " if several else "")
+            + f"Name the format with format=: {known}.",
+            cli=("Give one of these files. " if several else "")
+            + "Name the format with --format NAME; `discreet data list` describes them.",
         ),
     )
 
