@@ -26,6 +26,7 @@ from discreet.common.remedies import DECLARE_SCALE, NO_REPEATS
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.kernels import all_scores
+from discreet.factors.rare_items import feature_names
 from discreet.factors.rating_statistics import (
     OFFSET_CAPS,
     Offsets,
@@ -38,7 +39,7 @@ from discreet.factors.rating_statistics import (
     standing_of,
 )
 from discreet.factors.statistics import NoisyPopularity, popularity_sums, unit_bounds, unit_gram
-from discreet.models.item_features import feature_columns, feature_names
+from discreet.models.item_features import feature_columns
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums, require_named_items
 from discreet.privacy.budget import Budget

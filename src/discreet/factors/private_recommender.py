@@ -28,7 +28,7 @@ from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 from discreet.factors.denoising import read_tastes
 from discreet.factors.kernels import best_by_votes, best_of_one, summed_rows
-from discreet.factors.rare_items import RareItems
+from discreet.factors.rare_items import RareItems, feature_names
 from discreet.factors.statistics import (
     ITEMS_SHARE,
     POPULARITY_STEP,
@@ -53,7 +53,7 @@ from discreet.factors.tastes import (
     popularity_share,
     without_popular,
 )
-from discreet.models.item_features import feature_columns, feature_names
+from discreet.models.item_features import feature_columns
 from discreet.models.released_model import NOT_COVERED, ReleasedModel
 from discreet.privacy.bounding import BoundedSums
 from discreet.privacy.budget import Budget, as_share

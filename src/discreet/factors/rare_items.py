@@ -1,14 +1,15 @@
-"""Items outside the head of a ranking model, as far as public features tell. All of it is post-processing."""
+"""Public features, and what they tell about items outside the head of a ranking model. All of it is post-processing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.common.arrays import Codes, Floats, Integers
 
-__all__ = ["RareItems"]
+__all__ = ["RareItems", "feature_names"]
 
 SAID = 0.2
 """How much a rare item says about others, beside what items of the head with its features do on average."""
@@ -20,6 +21,17 @@ MOST_SHOWN, TIMES_HEAD = 2_000, 3
 """So many rare items at most compete with those of the head, and so many times as many as it has."""
 
 RIDGE = 0.01
+
+
+def feature_names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, also as one text with commas between them, as on the command line.
+
+    Examples
+    --------
+    >>> feature_names("genres, year"), feature_names(["genres"])
+    (('genres', 'year'), ('genres',))
+    """
+    return tuple(name.strip() for name in given.split(",") if name.strip()) if isinstance(given, str) else tuple(given)
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,10 @@ from discreet.common.arrays import Floats
 from discreet.data.interactions import Interactions
 from discreet.errors import UsageError
 
-__all__ = ["feature_columns", "feature_names"]
+__all__ = ["feature_columns"]
 
 MOST_VALUES = 60
 """Of a column of the catalog with more values the most frequent are kept."""
-
-
-def feature_names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, also as one text with commas between them, as on the command line.
-
-    Examples
-    --------
-    >>> feature_names("genres, year"), feature_names(["genres"])
-    (('genres', 'year'), ('genres',))
-    """
-    return tuple(name.strip() for name in given.split(",") if name.strip()) if isinstance(given, str) else tuple(given)
 
 
 def feature_columns(data: Interactions, names: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
