@@ -194,7 +194,7 @@ def test_tables_of_files_are_read_by_their_domains(tmp_path: Path, first: str) -
 def test_users_who_are_spelled_alike_are_told() -> None:
     """As chunks of a CSV file give them: one person would be two, and caps would hold for each of them."""
     rows = [(3, "x"), ("3", "y"), (4, "x")]
-    with pytest.warns(DuplicatesWarning, match="spelled alike in several types, as 3 and '3', .*1 such names"):
+    with pytest.warns(DuplicatesWarning, match="spelled alike, as 3 and '3', .*of this kind: 1"):
         assert dc.Interactions(rows).n_users == 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -185,8 +185,8 @@ def _tell_spelled_alike(ids: IdMap) -> None:
     if alike := [several for several in named.values() if len(several) > 1]:
         shown = " and ".join(map(repr, alike[0]))
         warnings.warn(
-            f"names of users are spelled alike in several types, as {shown}, and count as several people "
-            f'({len(alike):,} such names). Give ids="text" if they are one.',
+            f"users of several types are spelled alike, as {shown}, and count as several people; names of this kind: "
+            f'{len(alike):,}. Give ids="text" if they are one.',
             DuplicatesWarning,
             stacklevel=4,
         )
